@@ -9,6 +9,7 @@ import { describe, expect, test } from '@jest/globals';
  */
 const SRC = resolve(import.meta.dirname, '../src');
 const PANEL = resolve(import.meta.dirname, '../panel/src');
+const CLIENT = resolve(import.meta.dirname, '../clients/typescript/src');
 
 /** Stores of persistence that every feature may use. */
 const SHARED_STORES = ['database', 'people', 'audit', 'settings', 'seen-events'].map((store) => `persistence/${store}`);
@@ -196,6 +197,18 @@ describe('the direction of imports', () => {
       .filter(({ file, target }) => !mayImport(roomOf(file), target) || !existsSync(target))
       .map(({ file, target }) => `${relative(SRC, file)} -> ${relative(SRC, target)}`);
     expect(wrong).toEqual([]);
+  });
+
+  test('the client that decides in its own process imports what an edge does', () => {
+    const own = filesBelow(CLIENT).flatMap((file) =>
+      importsOf(file)
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => resolve(dirname(file), specifier)),
+    );
+    const outside = own.filter((target) => !target.startsWith(CLIENT));
+    expect(outside.length).toBeGreaterThan(5);
+    const rooms = ['gen', 'base', 'engine', 'rpc', 'upstream'];
+    expect(outside.filter((target) => !target.startsWith(SRC) || !rooms.includes(roomOf(target)))).toEqual([]);
   });
 
   test('the panel imports of the service what its row allows, and nothing that needs Node.js', () => {

@@ -291,7 +291,12 @@ export class Facts {
 
   /** Returns whether there was one. */
   #evictMember(members: ReadonlyMap<string, Member>, kept: Member | undefined): boolean {
-    const oldest = members.values().find((member) => member !== kept);
+    let oldest: Member | undefined;
+    for (const member of members.values()) {
+      if (member === kept) continue;
+      oldest = member;
+      break;
+    }
     if (oldest === undefined) return false;
     const { app, email } = oldest.fact.value;
     this.#dropMember(this.#people.peek(email), app, 'evict');

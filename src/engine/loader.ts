@@ -179,10 +179,13 @@ class Queue<N> {
   }
 
   add(key: string, need: N): Promise<void> {
-    const { promise: done, resolve, reject } = Promise.withResolvers<void>();
+    let settle: Load<N>['settle'] = { resolve: () => undefined, reject: () => undefined };
+    const done = new Promise<void>((resolve, reject) => {
+      settle = { resolve, reject };
+    });
     // Every waiting caller may have left by then; those that have not handle the rejection themselves.
     done.catch(() => undefined);
-    const load: Load<N> = { key, need, done, settle: { resolve, reject } };
+    const load: Load<N> = { key, need, done, settle };
     this.#waiting.push(load);
     this.#open.set(key, load);
     return done;

@@ -16,7 +16,7 @@ import {
   readRevision,
 } from './call.ts';
 
-interface ExplainFields {
+export interface ExplainFields {
   check?: CheckFields | undefined;
 }
 

@@ -107,7 +107,12 @@ function fromOverrides({ permissionIds, levels }: Overrides) {
 
 export function toPolicy({ window, policy, ageMs = 0 }: PolicyReply): MessageInitShape<typeof PolicyResponseSchema> {
   const { appId, strictCodes, resourceTypes, permissions, rolePermissions } = policy;
-  const grants = Map.groupBy(rolePermissions, ({ permissionId }) => permissionId);
+  const grants = new Map<number, { roleId: number; level: Level }[]>();
+  for (const { permissionId, ...grant } of rolePermissions) {
+    const known = grants.get(permissionId);
+    if (known === undefined) grants.set(permissionId, [grant]);
+    else known.push(grant);
+  }
   return {
     log: toLog(window),
     ageMs,

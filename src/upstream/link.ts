@@ -20,6 +20,8 @@ export interface LinkOptions {
   readonly key: string | null;
   /** A certificate authority as PEM; without it those that Node.js knows. */
   readonly ca?: string | undefined;
+  /** Of this process, as PEM, where the upstream asks for one. */
+  readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
   /** Null: to loopback alone. */
   readonly plaintext: boolean | null;
   readonly clock: Clock;
@@ -107,11 +109,11 @@ export class UpstreamLink {
   }
 
   #connect(): Client {
-    const { address, ca, plaintext } = this.#options;
+    const { address, ca, certificate, plaintext } = this.#options;
     const cleartext = plaintext ?? isLoopbackHost(hostOf(address));
     const secured = cleartext
       ? credentials.createInsecure()
-      : credentials.createSsl(ca === undefined ? null : Buffer.from(ca));
+      : credentials.createSsl(pem(ca), pem(certificate?.key), pem(certificate?.cert));
     return new Client(address, secured, OPTIONS);
   }
 
@@ -143,6 +145,10 @@ export function isTrouble(error: unknown): boolean {
 
 function same(message: Buffer): Buffer {
   return message;
+}
+
+function pem(text: string | undefined): Buffer | null {
+  return text === undefined ? null : Buffer.from(text);
 }
 
 /** Of `host:port` or `[::1]:port`. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createLocalUsher } from '../../clients/typescript/src/local.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { parseRevision } from '../../src/engine/question.ts';
 import { answerOf, effectiveOf, isAllowedByOracle, type OracleQuestion, refusalOf } from '../oracle/oracle.ts';
@@ -7,8 +8,9 @@ import { History, NAMES, type Names, pick, type Random, randomOperation, seeded 
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type Kind, type TestStorage } from '../support/databases.ts';
 import { type RunningEdge, startEdge } from '../support/edge.ts';
+import { numberOf } from '../support/revisions.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { type Door, openDoors, openGrpcDoors, pathIn, Refused, type Reply, type Said } from './doors.ts';
+import { type Door, localDoors, openDoors, openGrpcDoors, pathIn, Refused, type Reply, type Said } from './doors.ts';
 
 /**
  * Random questions through every door while writers change everything, each answer compared with the oracle replayed to the
@@ -76,7 +78,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`every transport against the oracle during writes (${kind})`, () => {
     let storage: TestStorage;
     let instances: Instance[];
-    /** An edge of the first instance, and one of that edge. */
+    /** An edge of the first instance, one of that edge, and a client that decides itself, of the second. */
     let edges: Place[];
     const running: RunningEdge[] = [];
 
@@ -97,6 +99,20 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         edges.push({ engine: started.edge.engine, ...openGrpcDoors(name, started.grpc), acknowledged: 0 });
         upstream = started.grpc;
       }
+      const key = instances[0]?.usher.app.localKey ?? undefined;
+      const local = createLocalUsher({ address: upstream, key, deadlineMs: 20_000, maxStalenessMs: 20_000 });
+      await local.ready();
+      const cursor = () => numberOf(local.revision);
+      edges.push({
+        engine: {
+          get cursor() {
+            return cursor();
+          },
+        },
+        doors: localDoors(local),
+        close: () => local.close(),
+        acknowledged: 0,
+      });
     }, 60_000);
 
     afterAll(async () => {

@@ -2,6 +2,8 @@ import { ConnectError, createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { Client, credentials, type Metadata } from '@grpc/grpc-js';
 import { expect } from '@jest/globals';
+import { type Decision, InvalidQuestionError } from '../../clients/typescript/src/index.ts';
+import type { LocalUsher } from '../../clients/typescript/src/local.ts';
 import { ErrorInfoSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
 import {
   AccessLevel,
@@ -130,6 +132,67 @@ function rpcsOver(client: Client): Rpc {
     batchCheck: async (request) => (await call(client, 'BatchCheck', request)).message,
     explain: async (request) => (await call(client, 'Explain', request)).message,
   };
+}
+
+/** The doors of a client that decides in this process. */
+export function localDoors(local: LocalUsher): Door[] {
+  const said = (permission: string, { allowed, level, source }: Omit<Decision, 'revision'>): Said => {
+    return { permission, allowed, accessLevel: level, source };
+  };
+  const asked = ({ email, app, resourceType, resourceId }: OracleQuestion) => ({
+    email,
+    app,
+    ...(resourceType === '' ? {} : { resource: { type: resourceType, id: resourceId } }),
+  });
+  const orRefusal = async <T>(answer: Promise<T>): Promise<T> => {
+    try {
+      return await answer;
+    } catch (error) {
+      if (!(error instanceof InvalidQuestionError) || error.reason !== 'UNKNOWN_CODE') throw error;
+      throw new Refused(error.details);
+    }
+  };
+  const common = { userScoped: false };
+  return [
+    {
+      ...common,
+      name: 'local check',
+      kind: 'one',
+      ask: async (question, [permission = ''], level) => {
+        const answer = await orRefusal(local.check({ ...asked(question), permission, level: level ?? undefined }));
+        return { said: [said(permission, answer)], revision: numberOf(answer.revision) };
+      },
+    },
+    {
+      ...common,
+      name: 'local batchCheck',
+      kind: 'batch',
+      ask: async (question, permissions, level) => {
+        const checks = permissions.map((permission) => ({ ...asked(question), permission, level: level ?? undefined }));
+        const answers = await orRefusal(local.batchCheck(checks));
+        const [{ revision } = { revision: '' }] = answers;
+        return {
+          said: answers.map((answer, index) => said(permissions[index] as string, answer)),
+          revision: numberOf(revision),
+        };
+      },
+    },
+    {
+      ...common,
+      name: 'local effective',
+      kind: 'effective',
+      ask: async (question) => {
+        const { permissions, revision } = await orRefusal(local.effective(asked(question)));
+        return {
+          said: permissions.map(({ permission, tiered, group, global, ...held }) => {
+            const type = tiered ? 'tiered' : 'binary';
+            return { ...said(permission, held), type, groupName: group, global };
+          }),
+          revision: numberOf(revision),
+        };
+      },
+    },
+  ];
 }
 
 type Rpc = Pick<

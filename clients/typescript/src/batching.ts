@@ -1,0 +1,61 @@
+/** Checks that are made in one turn of the event loop go to the service in one call. */
+
+import { InvalidQuestionError } from './errors.ts';
+import type { Decision, Question } from './types.ts';
+
+interface Waiting {
+  readonly question: Question;
+  readonly resolve: (decision: Decision) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The most checks of one call. */
+const MOST = 1000;
+
+export interface Askers {
+  one(question: Question): Promise<Decision>;
+  many(questions: readonly Question[]): Promise<readonly Decision[]>;
+}
+
+export class Batching {
+  readonly #askers: Askers;
+  #waiting: Waiting[] = [];
+
+  constructor(askers: Askers) {
+    this.#askers = askers;
+  }
+
+  check(question: Question): Promise<Decision> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ question, resolve, reject });
+      if (this.#waiting.length === 1) setImmediate(() => this.#send());
+      else if (this.#waiting.length === MOST) this.#send();
+    });
+  }
+
+  #send(): void {
+    const batch = this.#waiting;
+    this.#waiting = [];
+    if (batch.length > 1) void this.#sendMany(batch);
+    else for (const waiting of batch) this.#sendOne(waiting);
+  }
+
+  #sendOne({ question, resolve, reject }: Waiting): void {
+    this.#askers.one(question).then(resolve, reject);
+  }
+
+  async #sendMany(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const decisions = await this.#askers.many(batch.map(({ question }) => question));
+      batch.forEach(({ resolve, reject }, index) => {
+        const decision = decisions[index];
+        if (decision === undefined) reject(new Error('an answer is missing'));
+        else resolve(decision);
+      });
+    } catch (error) {
+      // One malformed question refuses the whole call: the others are not to suffer from it.
+      if (error instanceof InvalidQuestionError) for (const waiting of batch) this.#sendOne(waiting);
+      else for (const { reject } of batch) reject(error);
+    }
+  }
+}

@@ -1,0 +1,147 @@
+/** One connection to a service or an edge, shared by all calls. */
+
+import { isIP } from 'node:net';
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { Client, type ClientReadableStream, credentials, Metadata } from '@grpc/grpc-js';
+import { toUsherError } from './errors.ts';
+import type { AskOptions } from './types.ts';
+
+export interface ConnectionOptions {
+  /** `host:port`, or any target of gRPC such as `dns:///usher.internal:50051`. */
+  readonly address: string;
+  /** The key of this caller; without it none is sent. */
+  readonly key?: string | undefined;
+  /** Whether the connection is cleartext. By default it is to loopback, and TLS to everything else. */
+  readonly plaintext?: boolean | undefined;
+  /** The authority of the service's certificate, as PEM; without it those that Node.js knows. */
+  readonly ca?: string | undefined;
+  /** The certificate of this caller and its key, as PEM, where the service asks for one. */
+  readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
+  /** Milliseconds for an answer, retries included; 500 by default. */
+  readonly deadlineMs?: number | undefined;
+}
+
+const VERSION = '0.1.0';
+const DEADLINE_MS = 500;
+
+/** While a call is UNAVAILABLE it is tried again, after a pause of random length, within its deadline. Questions only read. */
+const SERVICE_CONFIG = {
+  methodConfig: [
+    {
+      name: [{ service: 'usher.permission.v1.PermissionService' }],
+      retryPolicy: {
+        maxAttempts: 4,
+        initialBackoff: '0.05s',
+        maxBackoff: '0.2s',
+        backoffMultiplier: 2,
+        retryableStatusCodes: ['UNAVAILABLE'],
+      },
+    },
+  ],
+  // In an outage retries stop, instead of multiplying the load.
+  retryThrottling: { maxTokens: 10, tokenRatio: 0.1 },
+};
+
+const CHANNEL = {
+  'grpc.service_config': JSON.stringify(SERVICE_CONFIG),
+  'grpc.primary_user_agent': `usher-typescript/${VERSION}`,
+  // A dead peer is noticed within 15 s, also while nothing is asked.
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 5000,
+  'grpc.keepalive_permit_without_calls': 1,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 2000,
+};
+
+/** The fields of a message, or a message. */
+type Init<M extends DescMethod> = MessageInitShape<M['input']>;
+
+export class Connection {
+  readonly #client: Client;
+  /** A call waits for the connection, until its deadline. */
+  readonly #metadata = new Metadata({ waitForReady: true });
+  readonly #deadlineMs: number;
+
+  constructor(options: ConnectionOptions) {
+    const { address, key, deadlineMs = DEADLINE_MS } = options;
+    this.#client = new Client(address, securityOf(options), CHANNEL);
+    if (key !== undefined) this.#metadata.set('x-internal-api-key', key);
+    this.#deadlineMs = deadlineMs;
+  }
+
+  /** Rejects with UsherError. */
+  unary<M extends DescMethod>(
+    method: M,
+    request: Init<M>,
+    { deadlineMs, signal }: AskOptions = {},
+  ): Promise<MessageShape<M['output']>> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted === true) {
+        reject(signal.reason);
+        return;
+      }
+      const abort = () => call.cancel();
+      const call = this.#client.makeUnaryRequest(
+        pathOf(method),
+        (message: Init<M>) => encoded(method.input, message),
+        (bytes: Buffer) => fromBinary(method.output, bytes) as MessageShape<M['output']>,
+        request,
+        this.#metadata,
+        { deadline: Date.now() + (deadlineMs ?? this.#deadlineMs) },
+        (error, response) => {
+          signal?.removeEventListener('abort', abort);
+          if (error === null && response !== undefined) resolve(response);
+          else reject(signal?.aborted === true ? signal.reason : toUsherError(error));
+        },
+      );
+      signal?.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  /** Without a deadline. */
+  stream<M extends DescMethod>(method: M, request: Init<M>): ClientReadableStream<MessageShape<M['output']>> {
+    return this.#client.makeServerStreamRequest(
+      pathOf(method),
+      (message: Init<M>) => encoded(method.input, message),
+      (bytes: Buffer) => fromBinary(method.output, bytes) as MessageShape<M['output']>,
+      request,
+      this.#metadata,
+      {},
+    );
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+function securityOf({ address, plaintext, ca, certificate }: ConnectionOptions) {
+  if (plaintext ?? (ca === undefined && isLoopback(address))) return credentials.createInsecure();
+  const bytes = (pem: string | undefined) => (pem === undefined ? null : Buffer.from(pem));
+  return credentials.createSsl(bytes(ca), bytes(certificate?.key), bytes(certificate?.cert));
+}
+
+/** Of `host:port`, `[::1]:port`, with or without the scheme of a target. */
+function isLoopback(address: string): boolean {
+  const host = address
+    .replace(/^(?:dns|ipv4|ipv6):(?:\/\/)?\/?/, '')
+    .replace(/:\d+$/, '')
+    .replace(/^\[(.*)\]$/, '$1');
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function pathOf({ parent, name }: DescMethod): string {
+  return `/${parent.typeName}/${name}`;
+}
+
+function encoded<D extends DescMessage>(schema: D, message: MessageInitShape<D>): Buffer {
+  return Buffer.from(toBinary(schema, create(schema, message)));
+}

@@ -1,0 +1,30 @@
+/** Asks Usher who may do what. */
+
+export {
+  DeniedError,
+  InvalidQuestionError,
+  UnavailableError,
+  UsherError,
+  type Violation,
+} from './errors.ts';
+export { createNotifier, type Notification, type Notifier, type NotifierOptions } from './notify.ts';
+export { createUsher, type UsherOptions } from './remote.ts';
+export type {
+  Allowed,
+  AskOptions,
+  Change,
+  Changes,
+  Decision,
+  Explanation,
+  Held,
+  Level,
+  Log,
+  Question,
+  Reach,
+  Resource,
+  RuleResult,
+  Source,
+  Subject,
+  Usher,
+  WatchOptions,
+} from './types.ts';

@@ -1,0 +1,58 @@
+// What the README says, asked of a service with the demonstration by the package as it is installed.
+import assert from 'node:assert/strict';
+import { createUsher, DeniedError, UnavailableError } from '@usher-service/client';
+import { createLocalUsher } from '@usher-service/client/local';
+import { createFakeUsher } from '@usher-service/client/testing';
+
+const [address, key] = process.argv.slice(2);
+const question = {
+  email: 'ben@example.com',
+  app: 'atelier',
+  permission: 'project.access',
+  resource: { type: 'project', id: '1042' },
+};
+const quiet = { warn: () => undefined };
+
+const tests = {
+  'the service answers': async () => {
+    const usher = createUsher({ address, key, deadlineMs: 10_000 });
+    const { revision, ...said } = await usher.check({ ...question, level: 'edit' });
+    assert.deepEqual(said, { allowed: true, level: 'edit', source: 'role' });
+    assert.match(revision, /^\d+\./);
+    assert.equal(await usher.allowed({ ...question, email: 'stranger@example.com' }), false);
+    usher.close();
+  },
+  'the engine in this process answers the same': async () => {
+    const usher = createLocalUsher({ address, key, deadlineMs: 10_000 });
+    await usher.ready();
+    assert.equal((await usher.check(question)).allowed, true);
+    assert.equal(usher.peek(question)?.revision, usher.revision);
+    usher.close();
+  },
+  'trouble is false, and an error': async () => {
+    const usher = createUsher({ address: '127.0.0.1:1', key, deadlineMs: 300, log: quiet });
+    assert.equal(await usher.allowed(question), false);
+    await assert.rejects(usher.check(question), UnavailableError);
+    usher.close();
+    const stranger = createUsher({ address, key: 'a-key-that-nobody-has', deadlineMs: 10_000 });
+    await assert.rejects(stranger.check(question), DeniedError);
+    stranger.close();
+  },
+  'guards and the fake load': async () => {
+    for (const name of ['express', 'fastify', 'hono', 'nestjs']) await import(`@usher-service/client/${name}`);
+    assert.equal(await createFakeUsher().allow(question).allowed(question), true);
+  },
+};
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  try {
+    await test();
+    console.log(`ok ${name}`);
+  } catch (error) {
+    failed++;
+    console.error(`not ok ${name}`, error);
+  }
+}
+console.log(`${Object.keys(tests).length - failed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Installs the packed client in an empty folder outside of the repository, as its users do, and asks a service through it.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+export PATH="$root/node_modules/node/bin:$PATH"
+work=$(mktemp -d)
+service=
+trap '[ -z "$service" ] || kill "$service" 2>/dev/null || true; [ -z "$service" ] || wait "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
+
+node "$here/build.mjs"
+(cd "$here" && npm pack --silent --pack-destination "$work" >/dev/null)
+
+mkdir "$work/app" "$work/data"
+cd "$work/app"
+echo '{"type": "module", "private": true}' >package.json
+npm install --silent --no-audit --no-fund "$work"/usher-service-client-*.tgz
+cp "$here/test.mjs" .
+cat >types.ts <<'TYPES'
+import { createUsher, type Decision } from '@usher-service/client';
+import { requirePermission } from '@usher-service/client/express';
+import { createLocalUsher } from '@usher-service/client/local';
+
+const decision: Promise<Decision> = createUsher({ address: 'localhost:1' }).check({ email: 'a@b.example', app: 'a', permission: 'p' });
+// @ts-expect-error: a question has a permission
+void createLocalUsher({ address: 'localhost:1' }).peek({ email: 'a@b.example', app: 'a' });
+export { decision, requirePermission };
+TYPES
+node "$root/node_modules/typescript/bin/tsc" --noEmit --strict --skipLibCheck --module nodenext --target es2023 --types '' types.ts
+
+# Port 0 picks a free one, which the start's log line names.
+HTTP_PORT=0 GRPC_PORT=0 DATA_DIR="$work/data" node "$root/src/main.ts" serve >"$work/service.log" 2>&1 &
+service=$!
+for _ in $(seq 300); do
+  grpc=$(sed -n 's/.*"grpc":"\([^"]*\)".*"msg":"ready".*/\1/p' "$work/service.log")
+  [ -z "$grpc" ] || break
+  kill -0 "$service" || { cat "$work/service.log" >&2; exit 1; }
+  sleep 0.2
+done
+node test.mjs "$grpc" "$(cat "$work/data/internal-api-key")"
