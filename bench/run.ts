@@ -10,6 +10,7 @@ import { checkAllWarm, checkHot, rest, single } from './scenarios/checks.ts';
 import { checkCold } from './scenarios/cold.ts';
 import { delivery } from './scenarios/delivery.ts';
 import { besideDryRuns, dryRuns } from './scenarios/dry-runs.ts';
+import { edge } from './scenarios/edge.ts';
 import { inbox } from './scenarios/inbox.ts';
 import { isolation } from './scenarios/isolation.ts';
 import { ladder } from './scenarios/ladder.ts';
@@ -41,6 +42,7 @@ const SCENARIOS = new Map<string, Scenario>([
   ['manifest', manifest],
   ['dry-runs', dryRuns],
   ['propagation', propagation],
+  ['edge', edge],
   ['send', send],
   ['delivery', delivery],
   ['backlog', backlog],

@@ -27,6 +27,11 @@ const KEY = 'the-key-of-a-client-with-all-scopes';
 const CHECK_KEY = 'the-key-of-a-client-that-only-asks';
 const HOLDER = 'holder@example.com';
 const READ = { email: HOLDER, app: 'shop', permission: 'read' };
+const STRICT = `
+application: { code: strict, name: Strict, strictCodes: true }
+entities: [{ code: door, name: Door }]
+permissions: [{ code: open, type: binary }]
+`;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 let storage: TestStorage;
@@ -132,6 +137,18 @@ describe.each(['over gRPC', 'in this process'])('the questions, answered %s', (w
     expect(await client.allowed({ ...READ, email: '' })).toBe(false);
     expect(warnings).toMatchObject([expect.stringContaining('about read in shop')]);
     expect(warnings.join()).not.toContain(HOLDER);
+  });
+
+  test('about an unknown code of a strict application are refused by the same path, cached or not', async () => {
+    await usher.app.manifests.apply(STRICT, { actor: 'cli' });
+    const client = await open();
+    const asked = { ...READ, app: 'strict', permission: 'open', resource: { type: 'door', id: '1' } };
+    for (let again = 0; again < 2; again++) {
+      const refused = { reason: 'UNKNOWN_CODE', details: { path: 'resource_type' } };
+      await expect(client.check({ ...asked, resource: { type: 'gate', id: '1' } })).rejects.toMatchObject(refused);
+      const misspelt = client.check({ ...asked, permission: 'opn' });
+      await expect(misspelt).rejects.toMatchObject({ details: { path: 'permission', known: 'open' } });
+    }
   });
 
   test('are as fresh as the revision that they name', async () => {

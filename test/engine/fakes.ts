@@ -2,7 +2,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { type CacheOptions, Engine, type EngineOptions } from '../../src/engine/engine.ts';
-import type { FactsSource, LogWindow, MemberNeed, Question, Revision, RevisionToken } from '../../src/engine/types.ts';
+import type {
+  FactsSource,
+  LogNews,
+  LogWindow,
+  MemberNeed,
+  Question,
+  Revision,
+  RevisionToken,
+} from '../../src/engine/types.ts';
 import { applyTo, NO_ROWS, type Operation, type Rows } from '../oracle/rows.ts';
 import { groundsOf, memberOf, policyOf } from '../oracle/storage.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -29,7 +37,7 @@ export class FakeSource implements FactsSource {
   readonly calls: Call[] = [];
   /** Called instead of the database where a test tells the log itself. */
   window: ((since: Revision, window: LogWindow) => LogWindow) | undefined;
-  wake: () => void = () => undefined;
+  wake: (news?: LogNews) => void = () => undefined;
   unlistened = 0;
   readonly database: SimulatedDatabase;
 
@@ -61,7 +69,7 @@ export class FakeSource implements FactsSource {
     return (await this.#statement({ kind: 'changes', since, needs: [], app: '' }, () => ({ log: true }))).window;
   }
 
-  listen(wake: () => void): Promise<() => Promise<void>> {
+  listen(wake: (news?: LogNews) => void): Promise<() => Promise<void>> {
     this.wake = wake;
     return Promise.resolve(() => {
       this.unlistened++;

@@ -1,5 +1,6 @@
 import { CREDENTIALS, DOORS } from './doors.ts';
 import { DRY_RUNS } from './dry-runs.ts';
+import { EDGES } from './edges.ts';
 import { OUTSIDE, SENDING } from './effects.ts';
 import { FRONT } from './front.ts';
 import { GUARDS, PEOPLE } from './guards.ts';
@@ -17,6 +18,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LISTS,
   ...DRY_RUNS,
   ...WATCH,
+  ...EDGES,
   ...CREDENTIALS,
   ...GUARDS,
   ...PEOPLE,

@@ -17,7 +17,17 @@ import teardown from '../support/global-teardown.ts';
 import { MUTANTS, type Mutant } from './mutants.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const COPIED = ['src', 'test', 'bench', 'proto', 'examples', 'package.json', 'jest.config.js', 'tsconfig.json'];
+const COPIED = [
+  'src',
+  'test',
+  'bench',
+  'proto',
+  'examples',
+  'clients',
+  'package.json',
+  'jest.config.js',
+  'tsconfig.json',
+];
 /** A test that waits for longer has noticed nothing: the machine may be busy. */
 const LIMIT_MS = 240_000;
 

@@ -8,8 +8,10 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { Engine } from '../../../src/engine/engine.ts';
 import { isAllowed, PROTO_FIELDS, readQuestion } from '../../../src/engine/question.ts';
 import type { Question as Asked, Decision as Decided, FactsSource } from '../../../src/engine/types.ts';
+import { withCallerPath } from '../../../src/engine/unknown-codes.ts';
 import { untilAborted } from '../../../src/engine/waiting.ts';
 import type { BulkCheckResponse, EffectiveResponse } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
+import { pathsOf } from '../../../src/rpc/call.ts';
 import { answersOf } from '../../../src/rpc/methods.ts';
 import { PROTO } from '../../../src/rpc/naming.ts';
 import { UpstreamLink } from '../../../src/upstream/link.ts';
@@ -63,6 +65,8 @@ export interface LocalUsher extends Usher {
 
 const DEADLINE_MS = 500;
 const MAX_STALENESS_MS = 5000;
+/** As the service names the fields of a question. */
+const PATHS = pathsOf(PROTO_FIELDS);
 /** Decisions that are kept: each some 200 bytes. */
 const DECISIONS = 20_000;
 /** Before a question is asked again whose facts could not be had. */
@@ -133,7 +137,7 @@ class LocalEngine implements LocalUsher {
       const decided = this.#engine.peek(asked);
       return decided === null ? undefined : answerOf(decided, question, this.#engine.revision);
     } catch (error) {
-      throw engineError(error);
+      throw engineError(withCallerPath(error, PATHS));
     }
   }
 

@@ -1,0 +1,96 @@
+import { type Mutant, mutant } from './mutant.ts';
+
+/** Mistakes in the facts that go to edges, and in what an edge makes of them. */
+export const EDGES: readonly Mutant[] = [
+  mutant(
+    'facts are given without their age',
+    'engine/fact-server.ts',
+    'return Math.max(0, Math.ceil(at - readAt));',
+    'return Math.max(0, Math.min(at, 0) + readAt * 0);',
+    'engine/fact-server',
+  ),
+  mutant(
+    'facts of any age are given',
+    'engine/fact-server.ts',
+    'held !== undefined && held.readAt >= oldest ? held : undefined',
+    'held !== undefined && oldest > Number.NEGATIVE_INFINITY ? held : undefined',
+    'engine/fact-server',
+  ),
+  mutant(
+    'the newest log is told from memory',
+    'engine/fact-server.ts',
+    'if (fresh) await this.#syncSince(at);',
+    'if (fresh && since < 0) await this.#syncSince(at);',
+    'engine/fact-server',
+  ),
+  mutant(
+    'an asker who is ahead is taken for one of another history',
+    'engine/fact-server.ts',
+    'if (since > follower.cursor) await follower.sync();',
+    '',
+    'engine/fact-server',
+  ),
+  mutant(
+    'facts come without the log that is no longer remembered',
+    'engine/recent-changes.ts',
+    'return changes === null ? null : { ...log, changes };',
+    'return { ...log, changes: changes ?? [] };',
+    'engine/fact-server',
+  ),
+  mutant(
+    'changes that are told are applied wherever they begin',
+    'engine/follower.ts',
+    'if (sinceNonce === null || this.#recent.nonceAt(since) !== sinceNonce) return false;',
+    'if (sinceNonce === null) return false;',
+    'engine/news',
+  ),
+  mutant(
+    'changes that are told may lack one',
+    'engine/follower.ts',
+    'if (changes.length !== head - since || this.#contradicts(changes)) return false;',
+    'if (this.#contradicts(changes)) return false;',
+    'engine/news',
+  ),
+  mutant(
+    'changes of another history are applied',
+    'engine/follower.ts',
+    'if (changes.length !== head - since || this.#contradicts(changes)) return false;',
+    'if (changes.length !== head - since) return false;',
+    'engine/news',
+  ),
+  mutant(
+    'an asker who decides by other rules is served',
+    'rpc/facts.ts',
+    'if (version === RULES_VERSION) return;',
+    'if (version >= 0) return;',
+    'edge/edge',
+  ),
+  mutant(
+    'the facts of one person are taken for those of another',
+    'rpc/facts-messages.ts',
+    'if (members.length !== needs.length)',
+    'if (members.length < 0)',
+    'rpc/facts-messages',
+  ),
+  mutant(
+    'overrides that were not read count as none',
+    'rpc/facts-messages.ts',
+    'if (hasResource !== (member.overrides !== undefined))',
+    'if (member.overrides !== undefined && !hasResource)',
+    'rpc/facts-messages',
+  ),
+  mutant(
+    'a key for checks gets facts',
+    'app/app.ts',
+    "watch, authorize: authorize('facts') }",
+    "watch, authorize: authorize('check') }",
+    'edge/edge',
+  ),
+  mutant(
+    'what is passed on needs no key of the edge',
+    'upstream/passing-on.ts',
+    'authorize(apiKey(call.metadata));',
+    'apiKey(call.metadata);',
+    'edge/edge',
+  ),
+];
