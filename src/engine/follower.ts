@@ -354,8 +354,9 @@ export class Follower {
 
   #poll(): void {
     if (this.#closed) return;
-    const { clock } = this.#options;
-    this.#cancelPoll = clock.after(POLL_MS * (0.8 + 0.4 * clock.random()), () => {
+    const { clock, source } = this.#options;
+    const every = source.pollMs ?? POLL_MS;
+    this.#cancelPoll = clock.after(every * (0.8 + 0.4 * clock.random()), () => {
       // A running sync will do: it is at most one interval older than this poll.
       (this.#running ?? this.#sync()).then(
         () => this.#poll(),

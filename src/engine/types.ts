@@ -196,6 +196,8 @@ export const MAX_NEEDS = 256;
 export interface FactsSource {
   /** Useful concurrent statements: 4 on PostgreSQL, 1 on PGlite. */
   readonly parallelism: number;
+  /** Between two reads of the log, in ms; 250 where it is not said. */
+  readonly pollMs?: number;
   /**
    * Facts for 1 to MAX_NEEDS needs, answers in the order of the needs. `maxAgeMs` is how long before the question they may have been
    * read; a database reads them after it.

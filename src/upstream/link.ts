@@ -35,10 +35,10 @@ export interface Along {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A dead connection is noticed within these, and one that comes back is found within the last; all in ms. */
+/** A dead connection is noticed by the calls that fail on it, or else by pings; attempts to connect are never far apart. */
 const OPTIONS = {
-  'grpc.keepalive_time_ms': 2000,
-  'grpc.keepalive_timeout_ms': 1000,
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 2000,
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,

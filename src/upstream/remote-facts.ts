@@ -43,6 +43,8 @@ const LOG_MS = 1000;
 const FRESH_MS = 2500;
 /** Calls at once. Each carries up to 256 needs. */
 const PARALLELISM = 4;
+/** Changes are told as they happen; this bounds how long one may stay unnoticed, and what a thousand edges cost their upstream. */
+const POLL_MS = 500;
 /** Between attempts to follow, in ms, doubled with each. */
 const AGAIN_MS = 100;
 const MOST_AGAIN_MS = 1000;
@@ -81,6 +83,7 @@ export function remoteFacts(options: RemoteFactsOptions): FactsSource {
   const { members, policy, changes } = FactsService.method;
   return {
     parallelism: PARALLELISM,
+    pollMs: POLL_MS,
     members: (since, needs, maxAgeMs = oldest) =>
       ask<'members', ReturnType<typeof fromMembers>>(
         members,

@@ -10,6 +10,12 @@ const STEPS = 400;
 /** A mutant must be detected within this many schedules; most are within ten. */
 const PATIENCE = 1000;
 
+/** Every fifth schedule cuts the upstream off again and again: those first, alternating with others. */
+const SEEDS_OF_EDGES = Array.from({ length: PATIENCE }, (_, index) => {
+  const half = Math.floor(index / 2);
+  return index % 2 === 0 ? 4 + 5 * half : 5 * Math.floor(half / 4) + (half % 4);
+});
+
 async function broken(seed: number, make: Make, edges = false): Promise<string | null> {
   try {
     await new Simulation(seed, make, edges).run(STEPS);
@@ -55,9 +61,9 @@ describe('random schedules of the engine', () => {
     'the model detects the mutant of the wire: %s',
     async (name) => {
       let seen: string | null = null;
-      // Every fifth schedule cuts the upstream off again and again.
-      for (let seed = 4; seed <= PATIENCE && seen === null; seed += 5)
-        seen = await broken(seed, WIRE_MUTANTS[name] as Make, true);
+      for (const seed of SEEDS_OF_EDGES) {
+        seen ??= await broken(seed, WIRE_MUTANTS[name] as Make, true);
+      }
       expect(seen).toMatch(/^A[123]: /);
     },
     120_000,
