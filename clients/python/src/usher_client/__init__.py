@@ -1,0 +1,43 @@
+"""Asks Usher who may do what."""
+
+from ._aio import AsyncUsher
+from ._client import Usher
+from ._errors import DeniedError, InvalidQuestionError, UnavailableError, UsherError, Violation
+from ._types import (
+    Allowed,
+    Change,
+    Changes,
+    Decision,
+    Effective,
+    Explanation,
+    Held,
+    Level,
+    Question,
+    Reach,
+    Resource,
+    RuleResult,
+    Source,
+)
+
+__all__ = [
+    "Allowed",
+    "AsyncUsher",
+    "Change",
+    "Changes",
+    "Decision",
+    "DeniedError",
+    "Effective",
+    "Explanation",
+    "Held",
+    "InvalidQuestionError",
+    "Level",
+    "Question",
+    "Reach",
+    "Resource",
+    "RuleResult",
+    "Source",
+    "UnavailableError",
+    "Usher",
+    "UsherError",
+    "Violation",
+]

@@ -1,0 +1,241 @@
+"""The questions, for threads."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import grpc
+
+from . import _wire as wire
+from ._errors import UnavailableError, UsherError, to_usher_error
+from ._gen.usher.permission.v1 import permission_pb2 as pb
+from ._gen.usher.permission.v1.permission_pb2_grpc import PermissionServiceStub
+from ._types import Allowed, AskedLevel, Changes, Decision, Effective, Explanation, Question, Reach, Resource
+
+_log = logging.getLogger("usher_client")
+
+
+class Usher:
+    """Asks a service or an edge. Make one for the whole process: it holds one connection, shared by all threads.
+
+    address: host:port, or a target of gRPC such as dns:///usher.internal:50051.
+    key: the key of this caller; without it none is sent.
+    plaintext: whether the connection is cleartext. By default it is to loopback, and TLS to everything else.
+    ca: the authority of the service's certificate, as PEM.
+    certificate: the certificate of this caller and its key, as PEM, for mutual TLS.
+    deadline: seconds for an answer, retries included.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        key: str | None = None,
+        plaintext: bool | None = None,
+        ca: bytes | None = None,
+        certificate: tuple[bytes, bytes] | None = None,
+        deadline: float = wire.DEADLINE,
+    ) -> None:
+        security = wire.security_of(address, plaintext, ca, certificate)
+        if security is None:
+            self._channel = grpc.insecure_channel(address, wire.CHANNEL_OPTIONS)
+        else:
+            self._channel = grpc.secure_channel(address, security, wire.CHANNEL_OPTIONS)
+        self._stub = PermissionServiceStub(self._channel)
+        self._metadata = () if key is None else (("x-internal-api-key", key),)
+        self._deadline = deadline
+
+    def __enter__(self) -> Usher:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def check(
+        self,
+        email: str,
+        app: str,
+        permission: str,
+        *,
+        resource: Resource | None = None,
+        level: AskedLevel | None = None,
+        min_revision: str = "",
+        deadline: float | None = None,
+    ) -> Decision:
+        """Whether somebody may. Raises UsherError where there is no answer."""
+        request = wire.check_request(Question(email, app, permission, resource, level), min_revision)
+        response = self._ask(self._stub.Check, request, deadline)
+        return wire.decision_of(response, response.revision)
+
+    def allowed(
+        self,
+        email: str,
+        app: str,
+        permission: str,
+        *,
+        resource: Resource | None = None,
+        level: AskedLevel | None = None,
+        min_revision: str = "",
+        deadline: float | None = None,
+    ) -> bool:
+        """The same as a bool. Never raises UsherError: trouble is False, and a warning in the log `usher_client`."""
+        try:
+            return self.check(
+                email, app, permission, resource=resource, level=level, min_revision=min_revision, deadline=deadline
+            ).allowed
+        except UsherError as error:
+            _log.warning("no answer about %s in %s: %s Denied.", permission, app, error)
+            return False
+
+    def bulk_check(
+        self,
+        email: str,
+        app: str,
+        permissions: Iterable[str],
+        *,
+        resource: Resource | None = None,
+        level: AskedLevel | None = None,
+        min_revision: str = "",
+        deadline: float | None = None,
+    ) -> Mapping[str, Decision]:
+        """Up to 1,000 permissions of one user in one application, at one revision; by code."""
+        request = pb.BulkCheckRequest(
+            **wire.subject(email, app, resource, min_revision),
+            permissions=list(permissions),
+            access_level=wire.asked_level(level),
+        )
+        response = self._ask(self._stub.BulkCheck, request, deadline)
+        return {result.permission: wire.decision_of(result, response.revision) for result in response.results}
+
+    def batch_check(
+        self, questions: Iterable[Question], *, min_revision: str = "", deadline: float | None = None
+    ) -> Sequence[Decision]:
+        """Up to 1,000 questions at one revision, answered in their order."""
+        checks = [wire.check_request(question) for question in questions]
+        request = pb.BatchCheckRequest(checks=checks, min_revision=min_revision)
+        response = self._ask(self._stub.BatchCheck, request, deadline)
+        if len(response.results) != len(checks):
+            raise UsherError("The answers do not match the questions.", code="INTERNAL", reason="INTERNAL")
+        return [wire.decision_of(result, response.revision) for result in response.results]
+
+    def effective(
+        self,
+        email: str,
+        app: str,
+        *,
+        resource: Resource | None = None,
+        min_revision: str = "",
+        deadline: float | None = None,
+    ) -> Effective:
+        """Every permission that the application defines."""
+        request = pb.EffectiveRequest(**wire.subject(email, app, resource, min_revision))
+        return wire.effective_of(self._ask(self._stub.Effective, request, deadline))
+
+    def explain(
+        self,
+        email: str,
+        app: str,
+        permission: str,
+        *,
+        resource: Resource | None = None,
+        level: AskedLevel | None = None,
+        min_revision: str = "",
+        deadline: float | None = None,
+    ) -> Explanation:
+        """The six rules, and which one decided."""
+        check = wire.check_request(Question(email, app, permission, resource, level), min_revision)
+        return wire.explanation_of(self._ask(self._stub.Explain, pb.ExplainRequest(check=check), deadline))
+
+    def subjects(
+        self,
+        app: str,
+        permission: str,
+        *,
+        resource: Resource | None = None,
+        level: AskedLevel | None = None,
+        min_revision: str = "",
+        deadline: float | None = None,
+    ) -> Iterator[Allowed]:
+        """Everybody who may, page by page."""
+        fields = wire.subject("", app, resource, min_revision)
+        del fields["email"]
+        token = ""
+        while True:
+            request = pb.ListSubjectsRequest(
+                **fields,
+                permission=permission,
+                access_level=wire.asked_level(level),
+                page_size=wire.SUBJECTS_PAGE,
+                page_token=token,
+            )
+            response = self._ask(self._stub.ListSubjects, request, deadline)
+            yield from map(wire.allowed_of, response.subjects)
+            token = response.next_page_token
+            if not token:
+                return
+
+    def resources(
+        self,
+        email: str,
+        app: str,
+        permission: str,
+        resource_type: str,
+        *,
+        level: AskedLevel | None = None,
+        min_revision: str = "",
+        deadline: float | None = None,
+    ) -> Reach:
+        """For which records of a type somebody may."""
+        ids: list[str] = []
+        token = ""
+        while True:
+            request = pb.ListResourcesRequest(
+                email=email,
+                app=app,
+                permission=permission,
+                resource_type=resource_type,
+                access_level=wire.asked_level(level),
+                min_revision=min_revision,
+                page_size=wire.RESOURCES_PAGE,
+                page_token=token,
+            )
+            response = self._ask(self._stub.ListResources, request, deadline)
+            ids.extend(response.resource_ids)
+            token = response.next_page_token
+            if not token:
+                return Reach("all" if wire.is_all(response.scope) else "only", ids, response.revision)
+
+    def watch(self, *, apps: Iterable[str] = (), since: str = "") -> Iterator[Changes]:
+        """What changes, for ever; ends when it is closed. A stream that ends is opened anew after the last revision."""
+        failures = 0
+        named = list(apps)
+        while True:
+            request = pb.WatchRequest(apps=named, since_revision=since)
+            stream = self._stub.Watch(request, metadata=self._metadata, wait_for_ready=True)
+            try:
+                for response in stream:
+                    failures = 0
+                    since = response.revision
+                    yield wire.changes_of(response)
+            except grpc.RpcError as error:
+                failure = to_usher_error(error)
+                if not isinstance(failure, UnavailableError):
+                    raise failure from error
+            finally:
+                stream.cancel()
+            time.sleep(wire.pause(failures))
+            failures += 1
+
+    def _ask(self, call: Callable[..., Any], request: object, deadline: float | None) -> Any:
+        timeout = self._deadline if deadline is None else deadline
+        try:
+            return call(request, timeout=timeout, metadata=self._metadata, wait_for_ready=True)
+        except grpc.RpcError as error:
+            raise to_usher_error(error) from error

@@ -1,0 +1,176 @@
+"""Between the questions and answers of this package and the messages of usher.permission.v1."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from typing import Any, cast
+
+import grpc
+
+from ._gen.usher.permission.v1 import permission_pb2 as pb
+from ._types import (
+    Allowed,
+    AskedLevel,
+    Change,
+    Changes,
+    Decision,
+    Effective,
+    Explanation,
+    Held,
+    Level,
+    Question,
+    Resource,
+    RuleResult,
+    Source,
+)
+
+VERSION = "0.1.0"
+DEADLINE = 0.5
+"""Seconds for an answer, retries included."""
+SUBJECTS_PAGE = 1000
+RESOURCES_PAGE = 10_000
+
+# While a call is UNAVAILABLE it is tried again, after a pause of random length, within its deadline. Questions only read.
+_SERVICE_CONFIG = {
+    "methodConfig": [
+        {
+            "name": [{"service": "usher.permission.v1.PermissionService"}],
+            "retryPolicy": {
+                "maxAttempts": 4,
+                "initialBackoff": "0.05s",
+                "maxBackoff": "0.2s",
+                "backoffMultiplier": 2,
+                "retryableStatusCodes": ["UNAVAILABLE"],
+            },
+        }
+    ],
+    # In an outage retries stop, instead of multiplying the load.
+    "retryThrottling": {"maxTokens": 10, "tokenRatio": 0.1},
+}
+
+CHANNEL_OPTIONS: Sequence[tuple[str, Any]] = (
+    ("grpc.service_config", json.dumps(_SERVICE_CONFIG)),
+    ("grpc.primary_user_agent", f"usher-python/{VERSION}"),
+    # A dead peer is noticed within 15 s, also while nothing is asked.
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+)
+
+_LEVELS: Sequence[Level | None] = (None, "allowed", "view", "edit")
+_SOURCES: Sequence[Source | None] = (None, "role", "override", "superadmin", "app_admin")
+_ASKED = {None: 0, "view": 2, "edit": 3}
+_AGAIN = 0.1
+_MOST_AGAIN = 5.0
+
+
+def security_of(
+    address: str, plaintext: bool | None, ca: bytes | None, certificate: tuple[bytes, bytes] | None
+) -> grpc.ChannelCredentials | None:
+    """None for cleartext, which by default is for loopback alone."""
+    if plaintext if plaintext is not None else (ca is None and _is_loopback(address)):
+        return None
+    cert, key = certificate if certificate is not None else (None, None)
+    return grpc.ssl_channel_credentials(ca, key, cert)
+
+
+def _is_loopback(address: str) -> bool:
+    host = address.rsplit("/", 1)[-1].rsplit(":", 1)[0].strip("[]")
+    return host in ("localhost", "::1") or (host.startswith("127.") and host.replace(".", "").isdigit())
+
+
+def subject(email: str, app: str, resource: Resource | None, min_revision: str) -> dict[str, str]:
+    resource_type, resource_id = resource if resource is not None else ("", "")
+    return {
+        "email": email,
+        "app": app,
+        "resource_type": resource_type,
+        "resource_id": resource_id,
+        "min_revision": min_revision,
+    }
+
+
+def asked_level(level: AskedLevel | None) -> pb.AccessLevel:
+    return cast(pb.AccessLevel, _ASKED[level])
+
+
+def check_request(question: Question, min_revision: str = "") -> pb.CheckRequest:
+    fields = subject(question.email, question.app, question.resource, min_revision)
+    return pb.CheckRequest(**fields, permission=question.permission, access_level=asked_level(question.level))
+
+
+def level_of(number: int) -> Level | None:
+    """A level that this version does not know is nothing."""
+    return _LEVELS[number] if 0 <= number < len(_LEVELS) else None
+
+
+def source_of(number: int) -> Source | None:
+    return _SOURCES[number] if 0 <= number < len(_SOURCES) else None
+
+
+def decision_of(result: Any, revision: str) -> Decision:
+    return Decision(result.allowed, level_of(result.access_level), source_of(result.source), revision)
+
+
+def effective_of(response: pb.EffectiveResponse) -> Effective:
+    held = [
+        Held(
+            permission=item.code,
+            allowed=item.granted,
+            level=level_of(item.access_level),
+            source=source_of(item.source),
+            tiered=item.type == pb.PERMISSION_TYPE_TIERED,
+            is_global=getattr(item, "global"),
+            group=item.group_name if item.HasField("group_name") else None,
+        )
+        for item in response.permissions
+    ]
+    return Effective(held, response.revision)
+
+
+def explanation_of(response: pb.ExplainResponse) -> Explanation:
+    return Explanation(
+        decision=decision_of(response, response.revision),
+        rules=[
+            RuleResult(rule.rule, rule.applies, rule.decides, level_of(rule.access_level)) for rule in response.rules
+        ],
+        user_known=response.user_known,
+        application_known=response.application_known,
+        permission_known=response.permission_known,
+    )
+
+
+def allowed_of(item: Any) -> Allowed:
+    return Allowed(item.email, level_of(item.access_level), source_of(item.source))
+
+
+def is_all(scope: int) -> bool:
+    return scope == int(pb.RESOURCE_SCOPE_ALL_EXCEPT)
+
+
+def changes_of(response: pb.WatchResponse) -> Changes:
+    return Changes(response.revision, [_change_of(change) for change in response.changes], response.reset)
+
+
+def _change_of(change: Any) -> Change:
+    """A kind that this version does not know may be about anything."""
+    kind = change.WhichOneof("what")
+    if kind == "application":
+        return Change("application", app=change.application)
+    if kind == "everything_in_application":
+        return Change("everything_in_application", app=change.everything_in_application)
+    if kind == "member":
+        return Change("member", app=change.member.app, email=change.member.email)
+    if kind == "user":
+        return Change("user", email=change.user)
+    return Change("everything")
+
+
+def pause(failures: int) -> float:
+    """Seconds before another attempt: longer with each, of random length."""
+    return min(_MOST_AGAIN, _AGAIN * 2.0**failures) * (0.5 + random.random() / 2)
