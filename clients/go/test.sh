@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Tests the module against a started service, and builds a program outside of the repository that uses it, as its users do.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+export PATH="$root/node_modules/node/bin:$root/node_modules/.bin:$PATH"
+work=$(mktemp -d)
+service=
+trap '[ -z "$service" ] || kill "$service" 2>/dev/null || true; [ -z "$service" ] || wait "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
+
+cd "$here"
+buf generate
+git diff --exit-code -- internal
+test -z "$(gofmt -l .)"
+go vet ./...
+
+mkdir "$work/data" "$work/app"
+cat >"$work/app/main.go" <<'MAIN'
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	usher "github.com/usher-service/usher-go"
+)
+
+func main() {
+	client, err := usher.New(os.Args[1], usher.WithKey(os.Args[2]))
+	if err != nil {
+		panic(err)
+	}
+	defer client.Close()
+	fmt.Println(client.Allowed(context.Background(), usher.Question{Email: "ben@example.com", App: "atelier", Permission: "project.access"}))
+}
+MAIN
+(cd "$work/app" && go mod init app && go mod edit -replace "github.com/usher-service/usher-go=$here" && go mod tidy) >"$work/mod.log" 2>&1 || { cat "$work/mod.log"; exit 1; }
+(cd "$work/app" && go build -o app .)
+
+HTTP_PORT=0 GRPC_PORT=0 DATA_DIR="$work/data" node "$root/src/main.ts" serve >"$work/service.log" 2>&1 &
+service=$!
+for _ in $(seq 300); do
+  grpc=$(sed -n 's/.*"grpc":"\([^"]*\)".*"msg":"ready".*/\1/p' "$work/service.log")
+  [ -z "$grpc" ] || break
+  kill -0 "$service" || { cat "$work/service.log" >&2; exit 1; }
+  sleep 0.2
+done
+key=$(cat "$work/data/internal-api-key")
+test "$("$work/app/app" "$grpc" "$key")" = true
+USHER_GRPC=$grpc USHER_KEY=$key go test -race -count=1 ./...
