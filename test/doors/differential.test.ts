@@ -24,6 +24,8 @@ const DECISIONS = { postgresql: LONG ? 5_000_000 : 100_000, pglite: LONG ? 500_0
 const AT_LEAST = {
   decisions: LONG && MINUTES === null ? DECISIONS : { postgresql: 2000, pglite: 1000 },
   revisions: 21,
+  /** The only strict application may be made lenient by an early write, and stay so for most of a short run. */
+  refused: 1,
 };
 /** The time that a merge has for more than that. */
 const MOST_MS = LONG ? (MINUTES ?? Number.POSITIVE_INFINITY) * 60_000 : 20_000;
@@ -135,7 +137,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect([...result.doors.keys()].sort()).toEqual(doors.sort());
         // Neither a frozen world nor one that denies everything would prove anything.
         expect(result.revisions).toBeGreaterThanOrEqual(AT_LEAST.revisions);
-        expect(result.refused).toBeGreaterThan(0);
+        expect(result.refused).toBeGreaterThanOrEqual(AT_LEAST.refused);
         expect(result.allowed / result.decisions).toBeGreaterThan(0.1);
         expect(result.allowed / result.decisions).toBeLessThan(0.9);
       },
@@ -169,8 +171,9 @@ async function run(instances: Instance[], edges: readonly Place[], kind: Kind, r
 
   const isOver = () => {
     const took = performance.now() - begun;
-    const enough = tally.decisions >= AT_LEAST.decisions[kind] && tally.revisions >= AT_LEAST.revisions;
-    if (tally.decisions >= DECISIONS[kind] || tally.wrong.length > 10) return true;
+    const { decisions, revisions, refused } = AT_LEAST;
+    const enough = tally.decisions >= decisions[kind] && tally.revisions >= revisions && tally.refused >= refused;
+    if ((enough && tally.decisions >= DECISIONS[kind]) || tally.wrong.length > 10) return true;
     return took > (enough ? MOST_MS : LIMIT_MS - 20_000);
   };
 
