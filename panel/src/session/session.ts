@@ -5,6 +5,7 @@
 
 import { useSyncExternalStore } from 'react';
 import { ApiError } from '../api/error.ts';
+import { Store } from '../shell/store.ts';
 import { forgetPerson } from './person.ts';
 
 export interface Token {
@@ -54,7 +55,7 @@ interface Waiter {
 }
 
 export class Session {
-  #state: SessionState = { kind: 'starting' };
+  readonly #states = new Store<SessionState>({ kind: 'starting' });
   #token: Token | null = null;
   #way: SignInWay | null = null;
   #renewing: Promise<boolean> | null = null;
@@ -65,22 +66,21 @@ export class Session {
   /** The tokens of this person: a request with another's is not repeated with theirs. */
   readonly #own = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #listeners = new Set<() => void>();
   readonly #waiting = new Set<Waiter>();
 
   get state(): SessionState {
-    return this.#state;
+    return this.#states.value;
   }
 
   /** The address of who is signed in. */
   get person(): string | null {
-    return this.#state.kind === 'in' ? this.#state.email : null;
+    return this.state.kind === 'in' ? this.state.email : null;
   }
 
-  subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
+  /** Whoever wants to know of every change of the state; the result ends it. */
+  get subscribe(): Store<SessionState>['subscribe'] {
+    return this.#states.subscribe;
+  }
 
   /** `way` null: there is none, since signing in is not configured or its provider is away. */
   begin(way: SignInWay | null, token: Token | null, problem?: string): void {
@@ -90,7 +90,7 @@ export class Session {
       return;
     }
     this.#anew();
-    this.#set({ kind: 'out', ...(problem === undefined ? {} : { problem }) });
+    this.#states.set({ kind: 'out', ...(problem === undefined ? {} : { problem }) });
   }
 
   /**
@@ -109,10 +109,10 @@ export class Session {
    */
   async renewed(refused: string): Promise<void> {
     if (this.#isReplaced(refused)) return;
-    const isAsking = this.#state.kind === 'in' && this.#state.expired;
+    const isAsking = this.state.kind === 'in' && this.state.expired;
     if (!isAsking && (await this.#renew())) return;
     if (this.#isReplaced(refused)) return;
-    if (this.#state.kind === 'in' && !isAsking) this.#set({ ...this.#state, expired: true });
+    if (this.state.kind === 'in' && !isAsking) this.#states.set({ ...this.state, expired: true });
     await new Promise<void>((resolve, reject) => this.#waiting.add({ resolve, reject }));
   }
 
@@ -121,14 +121,14 @@ export class Session {
     const way = this.#way;
     const token = (await way?.again()) ?? null;
     // Who signed out meanwhile stays signed out.
-    if (token !== null && this.#way === way && this.#state.kind === 'in') this.#take(token);
+    if (token !== null && this.#way === way && this.state.kind === 'in') this.#take(token);
   }
 
   async signOut(): Promise<void> {
     const way = this.#way;
     this.#token = null;
     this.#leave('signed out');
-    this.#set({ kind: 'out' });
+    this.#states.set({ kind: 'out' });
     await way?.signOut();
   }
 
@@ -179,7 +179,7 @@ export class Session {
     this.#person = token.email;
     this.#own.add(token.value);
     this.#renewIn(token.expiresAt - Date.now() - RENEW_BEFORE_MS);
-    this.#set({ kind: 'in', email: token.email, expired: false });
+    this.#states.set({ kind: 'in', email: token.email, expired: false });
     for (const { resolve } of this.#waiting) resolve();
     this.#waiting.clear();
   }
@@ -210,11 +210,6 @@ export class Session {
     this.#generation += 1;
     this.#renewing = null;
     clearTimeout(this.#timer);
-  }
-
-  #set(state: SessionState): void {
-    this.#state = state;
-    for (const listener of this.#listeners) listener();
   }
 }
 

@@ -1,8 +1,8 @@
 /** What a person chooses for this browser: language, theme, density. Without storage it lasts as long as the page. */
 
-import { useSyncExternalStore } from 'react';
 import { keep, readKept } from '../session/kept.ts';
 import { type Language, preferredLanguage } from '../words/words.ts';
+import { Store, useStore } from './store.ts';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
@@ -15,38 +15,32 @@ export interface Preferences {
   readonly density: Density;
 }
 
-let current: Preferences = {
+const current = new Store<Preferences>({
   language: preferredLanguage(readKept('local', 'language')),
   theme: THEMES.find((theme) => theme === readKept('local', 'theme')) ?? 'system',
   density: DENSITIES.find((density) => density === readKept('local', 'density')) ?? 'comfortable',
-};
-const listeners = new Set<() => void>();
+});
 
 export function preferences(): Preferences {
-  return current;
+  return current.value;
 }
 
 export function usePreferences(): Preferences {
-  return useSyncExternalStore(subscribe, preferences);
+  return useStore(current);
 }
 
 export function prefer(change: Partial<Preferences>): void {
-  current = { ...current, ...change };
   for (const [name, value] of Object.entries(change)) keep('local', name, value);
+  current.set({ ...current.value, ...change });
   show();
-  for (const listener of listeners) listener();
 }
 
 /** Sets the attributes that style sheets read. The theme of the system needs none. */
 export function show(): void {
   const { dataset } = document.documentElement;
-  if (current.theme === 'system') delete dataset.theme;
-  else dataset.theme = current.theme;
-  dataset.density = current.density;
-  document.documentElement.lang = current.language;
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  const { theme, density, language } = current.value;
+  if (theme === 'system') delete dataset.theme;
+  else dataset.theme = theme;
+  dataset.density = density;
+  document.documentElement.lang = language;
 }

@@ -1,10 +1,10 @@
-import { useEffect, useState } from 'react';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { MailPreview } from '../../parts/mail-preview.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { usePaused } from '../../parts/use-paused.ts';
 import { useWords } from '../../words/words.ts';
 import css from './brands.module.css';
 import { type Brand, type BrandDraft, previewOf } from './draft.ts';
@@ -20,7 +20,7 @@ export function PreviewPane({ brand, draft }: { brand: Brand; draft: BrandDraft 
   const { brands: words } = useWords();
   const { values, set } = useFilters({ kind: 'mail', scheme: 'light', width: '600' });
   const kind = KINDS.includes(values.kind as Kind) ? (values.kind as Kind) : 'mail';
-  const body = usePaused(JSON.stringify(previewOf(draft, kind)));
+  const body = usePaused(JSON.stringify(previewOf(draft, kind)), PAUSE_MS);
   const path = { id: brand.id };
   const input = { path, body: JSON.parse(body) as ReturnType<typeof previewOf> };
   // Nothing is written: a read whose question is a body.
@@ -78,13 +78,4 @@ export function PreviewPane({ brand, draft }: { brand: Brand; draft: BrandDraft 
       )}
     </section>
   );
-}
-
-function usePaused(text: string): string {
-  const [paused, setPaused] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setPaused(text), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return paused;
 }
