@@ -95,7 +95,25 @@ async function start(): Promise<void> {
   await begun;
 }
 
+/** In the words of each language: none of them may have been loaded. */
+const UNREACHABLE = {
+  en: ['Usher cannot be reached.', 'Try again'],
+  cs: ['Usher není dostupný.', 'Zkusit znovu'],
+} as const;
+
 start().catch((error: unknown) => {
-  // Nothing is there yet that could show it.
-  document.body.textContent = `Usher cannot be reached. Reload to try again. (${String(error)})`;
+  const [text, retry] = UNREACHABLE[preferences().language];
+  const told = document.createElement('div');
+  told.className = 'unreachable';
+  told.role = 'alert';
+  const said = document.createElement('p');
+  said.textContent = text;
+  const why = document.createElement('p');
+  why.textContent = String(error);
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = retry;
+  button.onclick = () => location.reload();
+  told.append(said, why, button);
+  document.body.replaceChildren(told);
 });

@@ -3,6 +3,7 @@
 import {
   infiniteQueryOptions,
   keepPreviousData,
+  QueryCache,
   QueryClient,
   queryOptions,
   type UseInfiniteQueryResult,
@@ -14,11 +15,17 @@ import { onPersonChanged } from '../session/person.ts';
 import { type Answer, call, type Input, type Item, type Operation, type Out } from './call.ts';
 import { ApiError } from './error.ts';
 
+/** What the signed-in person may administer: the rest of the panel follows from it. */
+export const OWN_RIGHTS = 'GET /api/profile/me/admin-status';
+
 export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: (error) => onRefused(error) }),
   defaultOptions: {
     queries: {
       staleTime: 15_000,
-      retry: (failures, error) => failures < 3 && error instanceof ApiError && error.isTransient,
+      // What was not answered in time is not asked for again unseen: the view says so, and offers to.
+      retry: (failures, error) =>
+        failures < 3 && error instanceof ApiError && error.isTransient && error.code !== 'TIMEOUT',
       retryDelay: (attempt) => Math.min(400 * 2 ** attempt, 5_000),
       refetchOnWindowFocus: true,
     },
@@ -26,6 +33,11 @@ export const queryClient = new QueryClient({
 });
 
 onPersonChanged(() => queryClient.clear());
+
+/** After a 403: rights that were taken away meanwhile are no longer offered. */
+export function onRefused(error: unknown): void {
+  if (error instanceof ApiError && error.status === 403) refresh(OWN_RIGHTS);
+}
 
 interface ReadOptions {
   /** False while what the question needs is missing. */

@@ -7,7 +7,7 @@ import { useWords } from '../words/words.ts';
 import { undoBound } from './bound.ts';
 import type { CallOptions } from './call.ts';
 import { asError, isStale } from './error.ts';
-import { refresh } from './queries.ts';
+import { onRefused, refresh } from './queries.ts';
 
 export interface Writing {
   readonly busy: boolean;
@@ -59,6 +59,7 @@ export function useWrite(options: WriteOptions | (() => WriteOptions) = {}): Wri
       if (done !== undefined) tell(done, { undo: inverse });
       return true;
     } catch (thrown) {
+      onRefused(thrown);
       setError(asError(thrown));
       return false;
     } finally {

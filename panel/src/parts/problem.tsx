@@ -35,7 +35,7 @@ export function Problem({ error, onRetry }: { error: Error | null; onRetry?: () 
   );
 }
 
-/** Placeholder bars while something loads. They appear after 150 ms. */
+/** Placeholder bars while something loads. They appear after 150 ms; after 5 s they say that it takes long. */
 export function Loading({ rows = 3 }: { rows?: number }) {
   const { common } = useWords();
   return (
@@ -45,6 +45,7 @@ export function Loading({ rows = 3 }: { rows?: number }) {
         // biome-ignore lint/suspicious/noArrayIndexKey: the bars are all the same
         <div key={row} className={css.bar} />
       ))}
+      <p className={css.slow}>{common.slow}</p>
     </div>
   );
 }

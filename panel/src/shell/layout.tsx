@@ -7,6 +7,7 @@ import type { PanelConfig } from '../session/config.ts';
 import { session, useSession } from '../session/session.ts';
 import { SignInAgain } from '../session/sign-in-again.tsx';
 import { useFormats, useWords } from '../words/words.ts';
+import { useUnsavedDrafts } from './drafts.ts';
 import { Icon } from './icons.tsx';
 import { useKey } from './keys.ts';
 import { useLive, useLiveChanges } from './live.ts';
@@ -31,6 +32,7 @@ export function Layout({ config, children }: { config: PanelConfig; children: Re
   const [open, setOpen] = useState<Open>(null);
   const [path, navigate] = useLocation();
   useLiveChanges(useRights().any);
+  useUnsavedDrafts();
   useKey('mod+k', () => setOpen('palette'));
   useKey('/', () => setOpen('palette'));
   useKey('~', () => setOpen('inspect'));

@@ -3,11 +3,13 @@
  * told with who made it. The stream is read by fetch, since an EventSource cannot send a token.
  */
 
-import { useEffect, useSyncExternalStore } from 'react';
-import { refresh } from '../api/queries.ts';
+import { useEffect } from 'react';
+import { OWN_RIGHTS, refresh } from '../api/queries.ts';
 import { onPersonChanged } from '../session/person.ts';
 import { session } from '../session/session.ts';
 import { concernedBy, type Scope } from './concerned.ts';
+import { Store, useStore } from './store.ts';
+import { lookForUpgrade } from './upgraded.ts';
 
 export interface Change {
   readonly revision: string;
@@ -23,21 +25,22 @@ interface LiveState {
   readonly last: Change | null;
 }
 
-let state: LiveState = { connected: true, last: null };
-const listeners = new Set<() => void>();
+const state = new Store<LiveState>({ connected: true, last: null });
 const RETRY_MS = 3_000;
+/** Who was refused asks again after this long: a right may be given back. */
+const REFUSED_MS = 30_000;
 /** Changes that come together are asked for together. */
 const TOGETHER_MS = 500;
 
 onPersonChanged(() => set({ connected: true, last: null }));
 
 export function useLive(): LiveState {
-  return useSyncExternalStore(subscribe, live);
+  return useStore(state);
 }
 
 /** The same, outside of a component. */
 export function live(): LiveState {
-  return state;
+  return state.value;
 }
 
 /** Follows for as long as the component is shown. `enabled`: whether the person administers anything; nobody else is heard. */
@@ -50,11 +53,12 @@ export function useLiveChanges(enabled: boolean): void {
   }, [enabled]);
 }
 
-/** Reads the stream, again and again, until `signal` ends it or the person may hear nothing. */
+/** Reads the stream, again and again, until `signal` ends it. */
 export async function follow(signal: AbortSignal): Promise<void> {
   let lastId: string | null = null;
   let isFirst = true;
   while (!signal.aborted) {
+    let isRefused = false;
     try {
       const token = await session.token();
       const headers: HeadersInit = {
@@ -63,12 +67,9 @@ export async function follow(signal: AbortSignal): Promise<void> {
       };
       const response: Response = await fetch('/api/admin/stream', { headers, signal, cache: 'no-store' });
       if (response.status === 401) await session.renewed(token);
-      // The right was taken away meanwhile.
-      if (response.status === 403 || response.status === 404) {
-        set({ connected: true });
-        return;
-      }
+      isRefused = response.status === 403 || response.status === 404;
       if (response.ok && response.body !== null) {
+        if (!state.value.connected) lookForUpgrade();
         set({ connected: true });
         // From the last id on the service tells what changed meanwhile. Without one, nobody does.
         if (!isFirst && lastId === null) refresh('/api');
@@ -82,9 +83,22 @@ export async function follow(signal: AbortSignal): Promise<void> {
       // The connection was cut, or the service is away: the loop tries again.
     }
     if (signal.aborted) return;
-    set({ connected: false });
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    // The service is there, but the right was taken away: what else is offered has changed with it.
+    if (isRefused) refresh(OWN_RIGHTS);
+    set({ connected: isRefused });
+    await pause(isRefused ? REFUSED_MS : RETRY_MS, signal);
   }
+}
+
+/** Ends early when `signal` does. */
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 const waiting = new Set<string>();
@@ -136,11 +150,5 @@ function eventOf(block: string): StreamEvent | null {
 }
 
 function set(change: Partial<LiveState>): void {
-  state = { ...state, ...change };
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  state.set({ ...state.value, ...change });
 }

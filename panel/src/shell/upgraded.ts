@@ -1,36 +1,34 @@
 /**
  * Whether the service has a newer panel than this tab: a chunk of the old one is gone, or the version has changed. The version is
- * looked at when somebody comes back to the tab.
+ * looked at when somebody comes back to the tab, when the service is back after it was away, and now and then.
  */
 
-import { useSyncExternalStore } from 'react';
 import { type PanelConfig, readConfig } from '../session/config.ts';
+import { Store, useStore } from './store.ts';
 
-let upgraded = false;
-const listeners = new Set<() => void>();
+const EVERY_MS = 300_000;
 
+const upgraded = new Store(false);
+let version: string | null = null;
+
+/** Called once: `config` is of the panel in this tab. */
 export function watchForUpgrades(config: PanelConfig): void {
-  const found = (): void => {
-    upgraded = true;
-    for (const listener of listeners) listener();
-  };
-  addEventListener('vite:preloadError', found);
-  document.addEventListener('visibilitychange', () => {
-    if (document.visibilityState !== 'visible' || upgraded) return;
-    readConfig().then(
-      ({ version }) => version !== config.version && found(),
-      // The service is away: the requests of the page say so.
-      () => undefined,
-    );
-  });
+  ({ version } = config);
+  addEventListener('vite:preloadError', () => upgraded.set(true));
+  document.addEventListener('visibilitychange', lookForUpgrade);
+  setInterval(lookForUpgrade, EVERY_MS);
+}
+
+/** Asks the service for its version, while somebody can see the answer. */
+export function lookForUpgrade(): void {
+  if (version === null || upgraded.value || document.visibilityState !== 'visible') return;
+  readConfig().then(
+    (config) => config.version !== version && upgraded.set(true),
+    // The service is away: the requests of the page say so.
+    () => undefined,
+  );
 }
 
 export function useUpgraded(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => upgraded,
-  );
+  return useStore(upgraded);
 }

@@ -40,7 +40,7 @@ function RestoreRole({ appCode, role, permissions, onClose }: Omit<Of<'role'>, '
     return (
       <Dialog title={title} onClose={onClose}>
         {roles.isPending && <Loading />}
-        {roles.isError && <Problem error={asError(roles.error)} />}
+        {roles.isError && <Problem error={asError(roles.error)} onRetry={() => void roles.refetch()} />}
         {roles.isSuccess && <p>{words.gone}</p>}
       </Dialog>
     );

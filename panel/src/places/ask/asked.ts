@@ -10,6 +10,9 @@ type Explanation = Out<'POST /api/applications/{appCode}/explain'>;
 export interface Catalog {
   readonly matrix: Out<'GET /api/applications/{appCode}/matrix'> | null;
   readonly entities: readonly Item<'GET /api/applications/{appCode}/entities'>[] | null;
+  /** Why a part is missing; null while it is asked for. */
+  readonly error: Error | null;
+  readonly again: () => void;
 }
 
 export interface BenchProps {
@@ -37,7 +40,15 @@ export function useCatalog(appCode: string, known: boolean): Catalog {
   const path = { appCode };
   const matrix = useRead('GET /api/applications/{appCode}/matrix', { path }, { enabled: known });
   const entities = useRead('GET /api/applications/{appCode}/entities', { path }, { enabled: known });
-  return { matrix: matrix.data?.data ?? null, entities: entities.data?.data ?? null };
+  const failed = [matrix, entities].filter(({ isError, data }) => isError && data === undefined);
+  return {
+    matrix: matrix.data?.data ?? null,
+    entities: entities.data?.data ?? null,
+    error: failed[0]?.error ?? null,
+    again: () => {
+      for (const query of failed) void query.refetch();
+    },
+  };
 }
 
 /** Whether an override may name such a record: an application without a catalog of entities takes any kind. */

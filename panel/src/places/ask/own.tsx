@@ -50,6 +50,7 @@ export default function AskOwn() {
       />
       {isComplete(own) ? <OwnAnswer question={own} /> : <p role="status">{words.sentence.incomplete}</p>}
       {apps?.length === 0 && <Empty title={words.own.nowhere} />}
+      {held.isError && <Problem error={asError(held.error)} onRetry={() => void held.refetch()} />}
       {granted.length > 0 && (
         <Card title={words.own.held}>
           <ul className={css.held}>
@@ -81,7 +82,7 @@ function OwnAnswer({ question }: { question: Question }) {
     { body: { checks: [{ app: question.app, ...body }] } },
     { keep: true, staleTime: 0 },
   );
-  if (answer.isError) return <Problem error={asError(answer.error)} />;
+  if (answer.isError) return <Problem error={asError(answer.error)} onRetry={() => void answer.refetch()} />;
   const [result] = answer.data?.data.results ?? [];
   if (result === undefined) return null;
   const { allowed, accessLevel, source } = result;

@@ -65,7 +65,11 @@ function OverrideDraft({
   if (current.data === undefined || current.isFetching) {
     return (
       <Dialog title={title} onClose={onClose}>
-        {current.isError ? <Problem error={asError(current.error)} /> : <Loading />}
+        {current.isError && !current.isFetching ? (
+          <Problem error={asError(current.error)} onRetry={() => void current.refetch()} />
+        ) : (
+          <Loading />
+        )}
       </Dialog>
     );
   }

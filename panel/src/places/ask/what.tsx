@@ -83,7 +83,10 @@ function Records({ question }: { question: Question }) {
     ...(accessLevel === undefined ? {} : { accessLevel }),
   };
   const read = useRead('POST /api/applications/{appCode}/resources', { path: { appCode: app }, body }, { keep: true });
-  if (read.data === undefined) return read.isError ? <Problem error={asError(read.error)} /> : null;
+  if (read.data === undefined) {
+    if (!read.isError) return null;
+    return <Problem error={asError(read.error)} onRetry={() => void read.refetch()} />;
+  }
   const { scope, resourceIds } = read.data.data;
   const n = resourceIds.length;
   const sentence =

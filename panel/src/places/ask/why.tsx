@@ -42,7 +42,7 @@ export function Why(props: BenchProps) {
     );
   }
   if (answer.isError) return <Problem error={asError(answer.error)} onRetry={() => void answer.refetch()} />;
-  if (answer.data === undefined) return null;
+  if (answer.data === undefined) return <Loading />;
   const explained: Explained = answer.data.data;
   return (
     <div className={css.bench} data-waiting={answer.isPlaceholderData || undefined}>
@@ -52,7 +52,9 @@ export function Why(props: BenchProps) {
         <Take question={question} explained={explained} revision={answer.data.revision} />
       </section>
       <RulesView question={question} explained={explained} settled={props.settled} global={isGlobal(props)} />
-      {catalog.matrix === null ? <Loading /> : <WaysView {...props} explained={explained} matrix={catalog.matrix} />}
+      <Problem error={catalog.error} onRetry={catalog.again} />
+      {catalog.matrix !== null && <WaysView {...props} explained={explained} matrix={catalog.matrix} />}
+      {catalog.matrix === null && catalog.error === null && <Loading />}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../../api/call.ts';
 import { useWrite } from '../../api/writes.ts';
@@ -9,6 +9,7 @@ import { faultOf, Switch, TextArea, TextField } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { useAction } from '../../shell/actions.ts';
+import { useKeptDraft } from '../../shell/drafts.ts';
 import { useKey } from '../../shell/keys.ts';
 import { useWords } from '../../words/words.ts';
 import css from './brands.module.css';
@@ -20,42 +21,46 @@ import { TestMail } from './test-mail.tsx';
 
 const REFRESHED = ['/api/admin/brands', '/api/brands', '/api/admin/overview'];
 
+interface Edited {
+  /** The state that was edited: what others change meanwhile is no change of the draft. */
+  readonly base: Brand;
+  readonly draft: BrandDraft;
+}
+
+function editedOf(base: Brand): Edited {
+  return { base, draft: draftOf(base) };
+}
+
 /** One brand as a form, with its look as one types. */
 export function BrandForm({ brand }: { brand: Brand }) {
   const { brands: words, common } = useWords();
-  // The state that was edited: what others change meanwhile is no change of the draft.
-  const [base, setBase] = useState(brand);
-  const [draft, setDraft] = useState(() => draftOf(brand));
-  const begin = (from: Brand): void => {
-    setBase(from);
-    setDraft(draftOf(from));
-  };
+  const [kept, keep] = useKeptDraft<Edited>(`brand\n${brand.id}`);
+  const { base, draft } = kept ?? editedOf(brand);
   const [open, setOpen] = useState<'test' | 'delete' | null>(null);
-  const set = (changes: Partial<BrandDraft>) => setDraft((before) => ({ ...before, ...changes }));
+  const set = (changes: Partial<BrandDraft>) => keep({ base, draft: { ...draft, ...changes } });
   const change = changesOf(base, draft);
   const changed = Object.keys(change).length;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a newer state is taken over only where nothing was typed
   useEffect(() => {
-    if (changed === 0) begin(brand);
+    if (changed === 0) keep(null);
   }, [brand]);
   const path = { id: brand.id };
-  const inverse = inverseOf(base, change);
+  // Of the last save: what is saved is no change of the draft any more.
+  const inverse = useRef<ReturnType<typeof inverseOf>>(null);
   const writing = useWrite(() => ({
     done: words.saved(draft.name),
     refreshes: REFRESHED,
-    ...(inverse === null
-      ? {}
-      : {
-          undo: async () => {
-            const { data } = await call('PUT /api/admin/brands/{id}', { path, body: inverse });
-            begin(data);
-          },
-        }),
+    ...(inverse.current === null ? {} : { undo: undoOf(inverse.current) }),
   }));
+  const undoOf = (body: NonNullable<typeof inverse.current>) => async () => {
+    const { data } = await call('PUT /api/admin/brands/{id}', { path, body });
+    keep(editedOf(data));
+  };
   const save = () =>
     writing.run(async () => {
+      inverse.current = inverseOf(base, change);
       const { data } = await call('PUT /api/admin/brands/{id}', { path, body: change });
-      begin(data);
+      keep(editedOf(data));
     });
   useKey('mod+s', () => changed > 0 && void save());
   useAction(words.test, () => setOpen('test'));
@@ -130,7 +135,7 @@ export function BrandForm({ brand }: { brand: Brand }) {
           {changed > 0 && (
             <div className={css.save}>
               <span role="status">{words.changed(changed)}</span>
-              <Button onClick={() => begin(brand)}>{words.discard}</Button>
+              <Button onClick={() => keep(null)}>{common.discard}</Button>
               <Button kind="primary" type="submit" busy={writing.busy}>
                 {common.save}
               </Button>

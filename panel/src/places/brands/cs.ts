@@ -68,7 +68,6 @@ export const brands: typeof en = {
   makeDefault: 'Nastavit jako výchozí značku',
   isDefault: 'Toto je výchozí značka. Změníte to tak, že výchozí nastavíte jinou.',
   changed: (n) => count(n, { one: `${n} změna`, few: `${n} změny`, other: `${n} změn` }),
-  discard: 'Zahodit',
   saved: (name) => `Značka ${name} je uložena.`,
   create: 'Nová značka',
   slug: 'Kód',

@@ -66,7 +66,6 @@ export const brands = {
   makeDefault: 'Make it the default brand',
   isDefault: 'This is the default brand. To change that, make another brand the default.',
   changed: (n: number) => (n === 1 ? '1 change' : `${n} changes`),
-  discard: 'Discard',
   saved: (name: string) => `${name} is saved.`,
   create: 'New brand',
   slug: 'Code',

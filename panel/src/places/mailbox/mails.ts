@@ -34,7 +34,6 @@ export function useMail(id: string): UseQueryResult<Answer<Out<typeof ONE>>> {
     queryFn: ({ signal }) => call(ONE, input, { signal, anonymous: true }),
     // A mail never changes.
     staleTime: Number.POSITIVE_INFINITY,
-    retry: (failures, error) => failures < 3 && error instanceof ApiError && error.isTransient,
   });
 }
 

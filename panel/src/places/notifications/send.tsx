@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { call, type Out } from '../../api/call.ts';
+import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { useWrite } from '../../api/writes.ts';
 import { Button } from '../../parts/button.tsx';
@@ -8,6 +9,7 @@ import { faultOf, SelectField, TextArea, TextField } from '../../parts/field.tsx
 import { useFilters } from '../../parts/filters.ts';
 import { Card, Empty, Page } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { useKeptDraft } from '../../shell/drafts.ts';
 import { mayWriteIn, PROVIDER_TYPE } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
@@ -35,6 +37,9 @@ export default function Send() {
   return (
     <Page title={words.sendTitle} lead={words.sendLead} trail={[['/notifications', words.title]]}>
       {applications.isPending && <Loading rows={5} />}
+      {applications.isError && (
+        <Problem error={asError(applications.error)} onRetry={() => void applications.refetch()} />
+      )}
       {applications.isSuccess && known.length === 0 && <Empty title={words.nowhere} />}
       {outcome !== null && <Sent app={app} outcome={outcome} onAgain={() => setOutcome(null)} />}
       {app !== '' && (
@@ -54,14 +59,25 @@ interface FormProps {
   readonly onSent: (outcome: Outcome) => void;
 }
 
+/** A draft, and the key that makes a second press after a failure send nothing twice. */
+interface Keyed {
+  readonly draft: Draft;
+  readonly key: string;
+}
+
+function keyed(draft: Draft): Keyed {
+  return { draft, key: crypto.randomUUID() };
+}
+
 function Form({ app, type, known, set, onSent }: FormProps) {
   const { notifications: words, common } = useWords();
   const { email: own } = useRights();
-  const [draft, setDraft] = useState<Draft>(EMPTY);
-  const [key, setKey] = useState(() => crypto.randomUUID());
+  const [kept, keep] = useKeptDraft<Keyed>('send');
+  const [{ draft, key }, setKeyed] = useState(kept ?? keyed(EMPTY));
   const change = (changes: Partial<Draft>) => {
-    setDraft({ ...draft, ...changes });
-    setKey(crypto.randomUUID());
+    const next = keyed({ ...draft, ...changes });
+    setKeyed(next);
+    keep(next);
   };
   const path = { appCode: app };
   const types = useRead('GET /api/applications/{appCode}/notification-types', { path });
@@ -87,7 +103,9 @@ function Form({ app, type, known, set, onSent }: FormProps) {
         { path, body },
         { timeoutMs: 120_000 },
       );
-      setKey(crypto.randomUUID());
+      // What was sent stays in the form, to be sent to others, but nobody loses it.
+      setKeyed(keyed(draft));
+      keep(null);
       onSent(answer.data.notifications);
     });
   const fault =
@@ -202,6 +220,17 @@ function Form({ app, type, known, set, onSent }: FormProps) {
       <p className={css.soft}>{words.brandNote}</p>
       <Problem error={error} />
       <div className={css.buttons}>
+        {kept !== null && (
+          <Button
+            kind="quiet"
+            onClick={() => {
+              setKeyed(keyed(EMPTY));
+              keep(null);
+            }}
+          >
+            {common.discard}
+          </Button>
+        )}
         <Button busy={writing.busy} disabled={payloadFault !== null} onClick={() => void send([own], `${key}-own`)}>
           {words.sendOne}
         </Button>

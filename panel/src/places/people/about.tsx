@@ -64,7 +64,8 @@ function Preferences({ email, apps }: { email: string; apps: readonly string[] }
         onText={setApp}
       />
       {read.isPending && <Loading rows={2} />}
-      <Problem error={read.isError ? asError(read.error) : writing.error} />
+      {read.isError && <Problem error={asError(read.error)} onRetry={() => void read.refetch()} />}
+      <Problem error={writing.error} />
       {preferences !== undefined &&
         (mayChange ? (
           <>

@@ -57,18 +57,17 @@ export function ChangeRoles({ email, app, onClose }: ChangeRolesProps) {
         </>
       }
     >
-      {applications.isError && <Problem error={asError(applications.error)} />}
+      {applications.isError && (
+        <Problem error={asError(applications.error)} onRetry={() => void applications.refetch()} />
+      )}
       <SelectField
         label={common.application}
         value={shown}
         options={codes.map(({ code, name }) => [code, name === code ? code : `${name} (${code})`] as const)}
         onText={setChosen}
       />
-      {shown === '' ? (
-        <Loading />
-      ) : (
-        <RoleChoice key={shown} email={email} app={shown} draft={draft} onDraft={setDraft} />
-      )}
+      {applications.isPending && <Loading />}
+      {shown !== '' && <RoleChoice key={shown} email={email} app={shown} draft={draft} onDraft={setDraft} />}
       <DraftView draft={draft} />
     </Dialog>
   );

@@ -46,7 +46,9 @@ function Records({ listed: { items, query }, email }: { listed: Listed<AuditReco
   const { people: words, common } = useWords();
   const formats = useFormats();
   if (query.isPending) return <Loading rows={4} />;
-  if (query.isError && items.length === 0) return <Problem error={asError(query.error)} />;
+  if (query.isError && items.length === 0) {
+    return <Problem error={asError(query.error)} onRetry={() => void query.refetch()} />;
+  }
   if (items.length === 0) return <p className={css.soft}>{words.nothingHappened}</p>;
   return (
     <>

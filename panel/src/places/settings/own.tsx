@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
@@ -7,6 +6,7 @@ import { Button } from '../../parts/button.tsx';
 import { faultOf, SelectField, TextField } from '../../parts/field.tsx';
 import { Card, Facts } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { useKeptDraft } from '../../shell/drafts.ts';
 import { DENSITIES, type Density, prefer, THEMES, type Theme, usePreferences } from '../../shell/preferences.ts';
 import { LANGUAGES, type Language, useWords } from '../../words/words.ts';
 import { changesOf, isChanged, type Profile, type ProfileDraft, type ProfileField, shownOf } from './profile-draft.ts';
@@ -66,17 +66,18 @@ function OwnProfile() {
 
 function ProfileForm({ profile }: { profile: Profile }) {
   const { settings: words, common, people } = useWords();
-  const [draft, setDraft] = useState<ProfileDraft>({});
+  const [kept, keep] = useKeptDraft<ProfileDraft>('profile');
+  const draft = kept ?? {};
   const languages = useRead('GET /api/languages', {});
   const writing = useWrite({ done: common.saved, refreshes: ['/api/profile', '/api/users'] });
   const save = async (): Promise<void> => {
     const body = changesOf(profile, draft);
-    if (await writing.run(() => call('PUT /api/profile/me', { body }))) setDraft({});
+    if (await writing.run(() => call('PUT /api/profile/me', { body }))) keep(null);
   };
   const field = (name: ProfileField) => ({
     value: shownOf(profile, draft, name),
     fault: faultOf(writing.error, name),
-    onText: (value: string) => setDraft({ ...draft, [name]: value }),
+    onText: (value: string) => keep({ ...draft, [name]: value }),
   });
   const isFaulty = (Object.keys(draft) as ProfileField[]).some((name) => faultOf(writing.error, name) !== null);
   return (
@@ -120,7 +121,8 @@ function ProfileForm({ profile }: { profile: Profile }) {
       />
       <TextField label={people.timezone} placeholder="Europe/Prague" hint={words.timezoneWhy} {...field('timezone')} />
       {!isFaulty && <Problem error={writing.error} />}
-      <div>
+      <div className={css.acts}>
+        {isChanged(profile, draft) && <Button onClick={() => keep(null)}>{common.discard}</Button>}
         <Button kind="primary" type="submit" busy={writing.busy} disabled={!isChanged(profile, draft)}>
           {common.save}
         </Button>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 import { call } from '../../../api/call.ts';
 import { saveFile } from '../../../api/csv.ts';
 import { asError } from '../../../api/error.ts';
@@ -9,8 +9,8 @@ import { CodeField } from '../../../parts/code-field.tsx';
 import { Switch } from '../../../parts/field.tsx';
 import { useFilters } from '../../../parts/filters.ts';
 import { Loading, Problem } from '../../../parts/problem.tsx';
-import { onPersonChanged } from '../../../session/person.ts';
 import { useAction } from '../../../shell/actions.ts';
+import { useKeptDraft } from '../../../shell/drafts.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
 import css from './manifest.module.css';
@@ -25,10 +25,6 @@ interface Draft {
   readonly base: string;
 }
 
-/** Drafts by application: they outlive the view, not the tab. */
-const drafts = new Map<string, Draft>();
-onPersonChanged(() => drafts.clear());
-
 /** The application as one text: read, drafted, planned and applied. */
 export default function Manifest({ appCode, mayEdit }: ViewProps) {
   const { applications } = useWords();
@@ -42,17 +38,12 @@ export default function Manifest({ appCode, mayEdit }: ViewProps) {
       return answer.data as unknown as string;
     },
   });
-  const [draft, setDraft] = useState<Draft | null>(drafts.get(appCode) ?? null);
+  const [draft, keep] = useKeptDraft<Draft>(`manifest\n${appCode}`);
   const editor = useRef<Pick<Editor, 'goTo'>>(null);
   const text = draft?.text ?? live.data ?? null;
   const changed = draft !== null && draft.text !== live.data;
   const prune = values.prune !== '';
   const planning = usePlan(appCode, mayEdit && (changed || prune) ? text : null, prune, live.data ?? '');
-  const keep = (next: Draft | null): void => {
-    if (next === null) drafts.delete(appCode);
-    else drafts.set(appCode, next);
-    setDraft(next);
-  };
   const download = () => saveFile(`${appCode}.yaml`, text ?? '', 'application/yaml');
   useAction(words.download, download);
   if (text === null) {

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { type Impact, type Input, type Out, rehearse } from '../../../api/call.ts';
 import { ApiError } from '../../../api/error.ts';
+import { usePaused } from '../../../parts/use-paused.ts';
 import { faultsIn, type Reading, readHere } from './reader.ts';
 
 export const APPLY = 'POST /api/applications/{appCode}/manifest';
@@ -38,19 +39,17 @@ export function inputOf(appCode: string, text: string, prune: boolean): Input<ty
 /** `live` is the version of the stored manifest; a plan holds for that version only. */
 export function usePlan(appCode: string, text: string | null, prune: boolean, live: string): Planning {
   const [reading, setReading] = useState<(Reading & { text: string }) | null>(null);
-  const [paused, setPaused] = useState<string | null>(null);
   useEffect(() => {
     if (text === null) return undefined;
     let current = true;
     const read = () => void readHere(text).then((found) => current && setReading({ ...found, text }));
     const reading = setTimeout(read, text.length > QUICK ? PAUSE_MS : 0);
-    const timer = setTimeout(() => setPaused(text), PAUSE_MS);
     return () => {
       current = false;
       clearTimeout(reading);
-      clearTimeout(timer);
     };
   }, [text]);
+  const paused = usePaused(text, PAUSE_MS);
   const own = reading !== null && reading.text === text ? reading : null;
   const ready = text !== null && own?.faults.length === 0 && paused === text;
   const query = useQuery({
@@ -59,7 +58,6 @@ export function usePlan(appCode: string, text: string | null, prune: boolean, li
     enabled: ready,
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY,
-    retry: (failures, error) => failures < 3 && error instanceof ApiError && error.isTransient,
   });
   const refused = ready && query.error instanceof ApiError ? faultsIn(query.error.issues) : [];
   return {

@@ -37,7 +37,6 @@ export const matrix: typeof en = {
   changes: (n) => count(n, { one: `${n} změna`, few: `${n} změny`, other: `${n} změn` }),
   tooMany: (max) => `Najednou lze uložit nejvýše ${max} buněk. Některé vraťte, uložte a pokračujte.`,
   stepBack: 'O krok zpět',
-  discard: 'Zahodit',
   discarded: 'Změny zahozeny.',
   copyManifest: 'Kopírovat jako manifest',
   proposal: 'Navrhnout jako manifest',

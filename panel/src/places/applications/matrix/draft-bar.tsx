@@ -41,7 +41,7 @@ export function DraftBar({ drafting, mayEdit, onReview, onProposal }: DraftBarPr
           {words.stepBack}
         </Button>
         <Button kind="quiet" disabled={size === 0} onClick={discard}>
-          {words.discard}
+          {common.discard}
         </Button>
         <Button kind={mayEdit ? 'quiet' : 'primary'} disabled={size === 0} onClick={onProposal}>
           {words.copyManifest}

@@ -36,7 +36,6 @@ export const matrix = {
   changes: (n: number) => count(n, { one: `${n} change`, other: `${n} changes` }),
   tooMany: (max: number) => `At most ${max} cells can be saved at once. Take some back, save, and go on.`,
   stepBack: 'Step back',
-  discard: 'Discard',
   discarded: 'Changes discarded.',
   copyManifest: 'Copy as a manifest',
   proposal: 'Propose as a manifest',

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
+import { asError } from '../../../api/error.ts';
 import { CopyButton } from '../../../parts/copy.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
-import { Loading } from '../../../parts/problem.tsx';
+import { Loading, Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
 import type { Changes } from './draft.ts';
@@ -24,9 +25,9 @@ export function Proposal({ application, table, changes, onClose }: ProposalProps
   return (
     <Dialog title={words.proposal} wide onClose={onClose} actions={<CopyButton text={text.data ?? ''} />}>
       <p>{words.proposalHint}</p>
-      {text.data === undefined ? (
-        <Loading />
-      ) : (
+      {text.isPending && <Loading />}
+      {text.isError && <Problem error={asError(text.error)} onRetry={() => void text.refetch()} />}
+      {text.isSuccess && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keyboard
         <pre className={css.yaml} tabIndex={0}>
           {text.data}

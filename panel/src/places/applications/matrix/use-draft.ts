@@ -1,5 +1,6 @@
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { onPersonChanged } from '../../../session/person.ts';
+import { useUnsaved } from '../../../shell/drafts.ts';
 import { type Draft, discarded, EMPTY, rebased, undone, type WantedCell, withCells } from './draft.ts';
 import type { MatrixTable } from './table.ts';
 
@@ -28,13 +29,7 @@ export function useDraft(appCode: string, table: MatrixTable): Drafting {
       }),
     [appCode, table],
   );
-  const pending = draft.changes.size > 0;
-  useEffect(() => {
-    if (!pending) return undefined;
-    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
-    window.addEventListener('beforeunload', ask);
-    return () => window.removeEventListener('beforeunload', ask);
-  }, [pending]);
+  useUnsaved(draft.changes.size > 0);
   return {
     draft,
     set: useCallback((cells) => change((before) => withCells(before, table, cells)), [change, table]),

@@ -1,5 +1,5 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useRef } from 'react';
 import { call, type Out } from '../../../api/call.ts';
 import { ApiError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
@@ -7,6 +7,7 @@ import { SelectField } from '../../../parts/field.tsx';
 import { useFilters } from '../../../parts/filters.ts';
 import { MailPreview } from '../../../parts/mail-preview.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
+import { usePaused } from '../../../parts/use-paused.ts';
 import { useWords } from '../../../words/words.ts';
 import type { contentOf } from './draft.ts';
 import css from './messages.module.css';
@@ -28,11 +29,7 @@ const CHOICES = { brand: '', width: '600', look: 'light' };
 export function usePreview(appCode: string, drafted: Drafted): UseQueryResult<Rendered> {
   const { values } = useFilters(CHOICES);
   const wanted = JSON.stringify({ ...drafted, ...(values.brand === '' ? {} : { brand: values.brand }) });
-  const [paused, setPaused] = useState(wanted);
-  useEffect(() => {
-    const timer = setTimeout(() => setPaused(wanted), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [wanted]);
+  const paused = usePaused(wanted, PAUSE_MS);
   return useQuery({
     queryKey: [PREVIEW, { path: { appCode } }, paused],
     queryFn: async ({ signal }) => {
@@ -42,7 +39,6 @@ export function usePreview(appCode: string, drafted: Drafted): UseQueryResult<Re
     // A mail without a subject is refused.
     enabled: (JSON.parse(paused) as Drafted).subject.trim() !== '',
     placeholderData: keepPreviousData,
-    retry: (failures, error) => failures < 3 && error instanceof ApiError && error.isTransient,
     // The variables of a draft are about the reader; nothing else changes it.
     staleTime: 60_000,
     gcTime: 10_000,

@@ -8,8 +8,8 @@ import { CodeField } from '../../../parts/code-field.tsx';
 import { Confirm } from '../../../parts/confirm.tsx';
 import { faultOf, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
-import { onPersonChanged } from '../../../session/person.ts';
 import { useAction } from '../../../shell/actions.ts';
+import { useKeptDraft } from '../../../shell/drafts.ts';
 import { tell } from '../../../shell/toasts.ts';
 import { useWords } from '../../../words/words.ts';
 import { contentOf, type Draft, draftOf, placesOf } from './draft.ts';
@@ -28,18 +28,14 @@ interface TemplateEditorProps {
   readonly mayEdit: boolean;
 }
 
-/** Drafts by place: they outlive the view, not the tab. */
-const drafts = new Map<string, Draft>();
-onPersonChanged(() => drafts.clear());
-
 /** Writing on the left, what people get on the right. */
 export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: TemplateEditorProps) {
   const { applications, common } = useWords();
   const words = applications.messages;
   const [, go] = useLocation();
-  const name = [appCode, place.type, place.key, place.locale].join('\n');
   const original = draftOf(stored ?? instead);
-  const [kept, setKept] = useState<Draft | null>(drafts.get(name) ?? null);
+  const name = ['template', appCode, place.type, place.key, place.locale].join('\n');
+  const [kept, keep] = useKeptDraft<Draft>(name);
   const draft = kept ?? original;
   const [deleting, setDeleting] = useState(false);
   const variables = variablesIn([draft.subject, draft.html, draft.text, draft.pushTitle, draft.pushBody, draft.url]);
@@ -58,29 +54,20 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
   const path = { appCode };
   const change = (id: number, body: ReturnType<typeof contentOf>) =>
     call('PUT /api/applications/{appCode}/templates/{id}', { path: { ...path, id }, body });
-  const set = (part: Partial<Draft>): void => {
-    const next = { ...draft, ...part };
-    drafts.set(name, next);
-    setKept(next);
-  };
-  const forget = (): void => {
-    drafts.delete(name);
-    setKept(null);
-  };
+  const set = (part: Partial<Draft>): void => keep({ ...draft, ...part });
   const same = JSON.stringify(contentOf(draft)) === JSON.stringify(contentOf(original));
   const dirty = !same || stored === null;
   // What was saved is a draft no more, once it is read back.
   useEffect(() => {
-    if (kept !== null && same && stored !== null) setKept(null);
-  }, [kept, same, stored]);
+    if (kept !== null && same && stored !== null) keep(null);
+  }, [kept, keep, same, stored]);
   const save = async (): Promise<void> => {
     const body = contentOf(draft);
-    const made = await saving.run(() =>
+    await saving.run(() =>
       stored === null
         ? call('POST /api/applications/{appCode}/templates', { path, body: { ...body, ...place } })
         : change(stored.id, body),
     );
-    if (made) drafts.delete(name);
   };
   const test = async (): Promise<void> => {
     if (stored === null) return;
@@ -126,6 +113,7 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
                 </Button>
               </>
             )}
+            {!same && <Button onClick={() => keep(null)}>{common.discard}</Button>}
             <Button kind="primary" busy={saving.busy} disabled={!dirty} onClick={() => void save()}>
               {common.save}
             </Button>
@@ -181,7 +169,7 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
           template={stored}
           onClose={() => setDeleting(false)}
           onDone={() => {
-            forget();
+            keep(null);
             go(home);
           }}
         />

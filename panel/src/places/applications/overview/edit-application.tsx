@@ -21,7 +21,11 @@ export function EditApplication({ appCode, onClose }: { appCode: string; onClose
   if (read.data === undefined || read.dataUpdatedAt < started) {
     return (
       <Dialog title={applications.overview.edit} onClose={onClose}>
-        {read.isError && !read.isFetching ? <Problem error={asError(read.error)} /> : <Loading />}
+        {read.isError && !read.isFetching ? (
+          <Problem error={asError(read.error)} onRetry={() => void read.refetch()} />
+        ) : (
+          <Loading />
+        )}
       </Dialog>
     );
   }
