@@ -115,6 +115,7 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
   const tls = await readTls(config);
   const database = await openDatabase({
     url: config.database.url,
+    directUrl: config.database.directUrl,
     dataDir: config.dataDir,
     poolSize: config.database.poolSize,
     migrateOnStart: config.database.migrateOnStart,

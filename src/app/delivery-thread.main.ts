@@ -26,6 +26,7 @@ const { config } = workerData as ThreadData;
 const log = createLogger(config.log.level);
 const database = await openDatabase({
   url: config.database.url,
+  directUrl: config.database.directUrl,
   dataDir: config.dataDir,
   poolSize: Math.min(CONNECTIONS, config.database.poolSize),
   migrateOnStart: false,

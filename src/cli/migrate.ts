@@ -17,6 +17,7 @@ export function defineMigrate(program: Command, context: Context): void {
       const { createLogger } = await import('../base/telemetry.ts');
       const applied = await migrate({
         url: config.database.url,
+        directUrl: config.database.directUrl,
         dataDir: dataDirOf(io, config),
         clock: io.clock,
         log: createLogger('silent'),

@@ -45,6 +45,7 @@ async function withDatabase<T>(io: Io, options: GlobalOptions, use: (database: D
   const config = await loadConfig(io, options);
   const database = await openDatabase({
     url: config.database.url,
+    directUrl: config.database.directUrl,
     dataDir: dataDirOf(io, config),
     poolSize: 2,
     migrateOnStart: config.database.migrateOnStart,

@@ -103,6 +103,14 @@ export const KEYS = keys({
     about:
       'A PostgreSQL database: one host, the primary or a proxy of it. Default: the embedded database in dataDir; required in production.',
   }),
+  'database.directUrl': key(kind.databaseUrl, {
+    example: 'postgresql://usher@localhost:5432/usher',
+    default: null,
+    secret: true,
+    otherwise: 'database.url',
+    about:
+      'The same database past the pooler that database.url leads to, for LISTEN and migrations: one or two connections a process.',
+  }),
   'database.embedded': key(kind.flag, {
     default: null,
     about: '`true` allows the embedded database in production, `false` rules it out everywhere.',

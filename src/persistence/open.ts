@@ -37,6 +37,8 @@ export type { Failpoint, Failpoints } from './transactions.ts';
 export interface OpenOptions {
   /** postgresql:// URL; null means the embedded database in `dataDir`. */
   url: string | null;
+  /** The same database without the pooler that `url` leads to: for what needs a connection of its own, LISTEN and migrations. */
+  directUrl?: string | null;
   dataDir: string;
   /** Connections for reads and writes; checks have their own few (PostgreSQL only). */
   poolSize: number;
@@ -104,7 +106,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
 
 /** Applies pending migrations, for `usher migrate`; returns their names. Rejects with Refused. */
 export async function migrate(options: Omit<OpenOptions, 'poolSize' | 'migrateOnStart'>): Promise<string[]> {
-  if (options.url !== null) return await migrateUrl({ ...options, url: options.url });
+  if (options.url !== null) return await migrateUrl({ ...options, url: options.directUrl ?? options.url });
   const { opened, applied } = await openMigratedDirectory(options, true);
   await opened.close();
   return applied;
@@ -125,7 +127,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
   const factsPool = createFactsPool({ url, clock, log, connecting });
   const dialect = createDialect(postgresSessions(pool));
   const orm = await openOrm({ kind: 'postgresql', dialect, name: serverOf(url).database, log });
-  const wake = { url, clock, log };
+  const wake = { url: options.directUrl ?? url, clock, log };
   const announcer = new Announcer(pool, wake);
   const inboxSignals = new PostgresSignals(pool, wake);
   const close = async () => {
@@ -150,7 +152,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
   };
 }
 
-async function migrated(orm: Orm, url: string, { migrateOnStart, ...options }: OpenOptions): Promise<void> {
+async function migrated(orm: Orm, url: string, { migrateOnStart, directUrl, ...options }: OpenOptions): Promise<void> {
   const client = connectionOf(orm).getClient();
   const reading = async () => {
     await refuseUnfit(url, client);
@@ -162,7 +164,7 @@ async function migrated(orm: Orm, url: string, { migrateOnStart, ...options }: O
   refuseNewer(state);
   if (!migrateOnStart) refusePending(state);
   else if (state.pending.length > 0) {
-    const applied = await migrateUrl({ ...options, url });
+    const applied = await migrateUrl({ ...options, url: directUrl ?? url });
     options.log.info({ migrations: applied }, 'database migrated');
   }
 }

@@ -209,6 +209,14 @@ describe('faults', () => {
     expect(faultsOf({ env: both })).toHaveProperty(['database.embedded']);
   });
 
+  test('a direct line belongs to a database at a URL', () => {
+    const env = { DATABASE_DIRECT_URL: 'postgresql://usher@db:5432/usher' };
+    expect(faultsOf({ env })).toHaveProperty(['database.directUrl']);
+    expect(toConfig({ env: { ...env, DATABASE_URL: 'postgresql://usher@pooler:6432/usher' } }).database).toMatchObject({
+      directUrl: 'postgresql://usher@db:5432/usher',
+    });
+  });
+
   test.each(['postgresql://u@a:5432,b:5432/usher', 'postgres://a,b/usher?target_session_attrs=read-write'])(
     'a list of hosts is refused with a suggestion: %s',
     (url) => {
