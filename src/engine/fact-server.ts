@@ -9,7 +9,7 @@ import { type Fact, type Facts, type Member, type ResourceOverrides, usable } fr
 import type { Follower } from './follower.ts';
 import type { GroundsFinder } from './grounds.ts';
 import type { Loader } from './loader.ts';
-import { rowsOf } from './policy.ts';
+import { type Policy, rowsOf } from './policy.ts';
 import type {
   FactsSource,
   LogWindow,
@@ -19,6 +19,7 @@ import type {
   OverrideFacts,
   PersonFacts,
   PolicyReply,
+  PolicyRows,
   Revision,
 } from './types.ts';
 
@@ -50,6 +51,8 @@ const ATTEMPTS = 3;
 
 export class FactServer {
   readonly #parts: FactServerParts;
+  /** The same rows for all who ask, so that what is made of them is made once. */
+  readonly #rows = new WeakMap<Policy, PolicyRows>();
 
   constructor(parts: FactServerParts) {
     this.#parts = parts;
@@ -81,7 +84,7 @@ export class FactServer {
       asked,
       (now) => {
         const fact = young(this.#parts.facts.policy(app), now, asked);
-        return fact === undefined ? null : { value: rowsOf(fact.value), readAt: fact.readAt };
+        return fact === undefined ? null : { value: this.#rowsOf(fact.value), readAt: fact.readAt };
       },
       () => [this.#parts.loader.policy(app)],
     );
@@ -148,6 +151,12 @@ export class FactServer {
     const { follower } = this.#parts;
     const window = follower.windowAfter(since);
     return window === null ? null : { ...window, ageMs: Math.max(0, Math.ceil(askedAt - follower.syncedAt)) };
+  }
+
+  #rowsOf(policy: Policy): PolicyRows {
+    const rows = this.#rows.get(policy) ?? rowsOf(policy);
+    this.#rows.set(policy, rows);
+    return rows;
   }
 
   #member(need: MemberNeed, now: number, asked: Asked): Found<MemberAnswer> | null {

@@ -33,10 +33,10 @@ export function factsService({ facts, watch, authorize }: ServedFacts, calls: Wa
   return serviceOf(FactsService.typeName, methods);
 }
 
-function factsHandle(facts: FactServer, { localName, input, output }: DescMethodUnary): Handle {
+function factsHandle(facts: FactServer, { localName, input }: DescMethodUnary): Handle {
   return async (request) => {
-    const answer = await answerFacts(facts, localName, decodeStrictly(input, request));
-    return Buffer.from(toBinary(output, create(output, answer)));
+    const { buffer, byteOffset, byteLength } = await answerFacts(facts, localName, decodeStrictly(input, request));
+    return Buffer.from(buffer, byteOffset, byteLength);
   };
 }
 

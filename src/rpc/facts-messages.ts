@@ -1,6 +1,6 @@
 /** Facts and the log as messages of usher.facts.v1, and back. What does not fit is refused: a fact read wrongly could grant. */
 
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import {
   type Change,
   Level,
@@ -14,16 +14,16 @@ import {
   type Revision,
 } from '../engine/types.ts';
 import type { WatchBatch } from '../engine/watch.ts';
-import type {
-  FollowResponse,
-  FollowResponseSchema,
-  Log,
-  LogSchema,
-  Member,
-  MembersResponse,
-  MembersResponseSchema,
-  Overrides,
-  PolicyResponse,
+import {
+  type FollowResponse,
+  type FollowResponseSchema,
+  type Log,
+  type LogSchema,
+  type Member,
+  type MembersResponse,
+  type MembersResponseSchema,
+  type Overrides,
+  type PolicyResponse,
   PolicyResponseSchema,
 } from '../gen/usher/facts/v1/facts_pb.ts';
 
@@ -105,7 +105,22 @@ function fromOverrides({ permissionIds, levels }: Overrides) {
   return pairs(permissionIds, levels, (permissionId, level) => ({ permissionId, level }));
 }
 
-export function toPolicy({ window, policy, ageMs = 0 }: PolicyReply): MessageInitShape<typeof PolicyResponseSchema> {
+/** Policies as bytes, for as long as they are held. */
+const written = new WeakMap<PolicyRows, Uint8Array>();
+
+/**
+ * The bytes of a PolicyResponse. After a change every follower asks for the same policy, which is written once: messages of
+ * protobuf that stand one behind the other are one message.
+ */
+export function policyBytes({ window, policy, ageMs = 0 }: PolicyReply): Uint8Array {
+  const known = written.get(policy) ?? toBinary(PolicyResponseSchema, create(PolicyResponseSchema, toPolicy(policy)));
+  written.set(policy, known);
+  const log = toBinary(PolicyResponseSchema, create(PolicyResponseSchema, { log: toLog(window), ageMs }));
+  return Buffer.concat([log, known]);
+}
+
+/** All but the log, and its age. */
+function toPolicy(policy: PolicyRows): MessageInitShape<typeof PolicyResponseSchema> {
   const { appId, strictCodes, resourceTypes, permissions, rolePermissions } = policy;
   const grants = new Map<number, { roleId: number; level: Level }[]>();
   for (const { permissionId, ...grant } of rolePermissions) {
@@ -114,8 +129,6 @@ export function toPolicy({ window, policy, ageMs = 0 }: PolicyReply): MessageIni
     else known.push(grant);
   }
   return {
-    log: toLog(window),
-    ageMs,
     ...(appId === null ? {} : { appId: BigInt(appId) }),
     strictCodes,
     resourceTypes: [...resourceTypes],

@@ -1,14 +1,20 @@
 /** The questions for facts, and their answers (docs/reference/facts.md). */
 
-import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import { create, type DescMessage, type MessageInitShape, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { type Issue, UsherError, validationFailed } from '../base/errors.ts';
 import { isResourceId, isSlug, LIMITS, normalizeEmail } from '../base/grammar.ts';
 import type { FactServer } from '../engine/fact-server.ts';
 import { MAX_NEEDS, type MemberNeed } from '../engine/types.ts';
 import type { Watch, WatchStream } from '../engine/watch.ts';
-import { FactsService, type FollowRequestSchema, type Need } from '../gen/usher/facts/v1/facts_pb.ts';
+import {
+  ChangesResponseSchema,
+  FactsService,
+  type FollowRequestSchema,
+  MembersResponseSchema,
+  type Need,
+} from '../gen/usher/facts/v1/facts_pb.ts';
 import type { Fields } from './call.ts';
-import { exact, RULES_VERSION, toLog, toMembers, toPolicy } from './facts-messages.ts';
+import { exact, policyBytes, RULES_VERSION, toLog, toMembers } from './facts-messages.ts';
 
 /** Bytes of an answer: the policy of an application with tens of thousands of permissions fits. */
 export const MAX_FACTS = 64 * 1024 * 1024;
@@ -19,41 +25,35 @@ type Methods = typeof FactsService.method;
 type UnaryName = { [K in keyof Methods]: Methods[K]['methodKind'] extends 'unary' ? K : never }[keyof Methods];
 type RequestOf<K extends UnaryName> = Fields<MessageShape<Methods[K]['input']>>;
 
-/** Every unary method, by its name in generated code. Each throws, or rejects with, UsherError. */
+/** Every unary method, by its name in generated code, with its answer as bytes. Each throws, or rejects with, UsherError. */
 export const FACTS: {
-  readonly [K in UnaryName]: (
-    server: FactServer,
-    request: RequestOf<K>,
-  ) => Promise<MessageInitShape<Methods[K]['output']>>;
+  readonly [K in UnaryName]: (server: FactServer, request: RequestOf<K>) => Promise<Uint8Array>;
 } = {
   members: async (server, { rulesVersion, since, maxAgeMs, needs }) => {
     checkVersion(rulesVersion);
-    return toMembers(await server.members(revision(since), readNeeds(needs), maxAgeMs));
+    return bytesOf(MembersResponseSchema, toMembers(await server.members(revision(since), readNeeds(needs), maxAgeMs)));
   },
   policy: async (server, { rulesVersion, since, maxAgeMs, app }) => {
     checkVersion(rulesVersion);
     if (!isSlug(app)) throw validationFailed([{ path: 'app', message: APP }]);
-    return toPolicy(await server.policy(revision(since), app, maxAgeMs));
+    return policyBytes(await server.policy(revision(since), app, maxAgeMs));
   },
   changes: async (server, { rulesVersion, since, fresh }) => {
     checkVersion(rulesVersion);
-    return { log: toLog(await server.changes(revision(since), fresh)) };
+    return bytesOf(ChangesResponseSchema, { log: toLog(await server.changes(revision(since), fresh)) });
   },
 };
+
+function bytesOf<T extends DescMessage>(schema: T, answer: MessageInitShape<T>): Uint8Array {
+  return toBinary(schema, create(schema, answer));
+}
 
 /** The methods with a single answer. */
 export const FACTS_METHODS = FactsService.methods.filter(({ methodKind }) => methodKind === 'unary');
 
 /** The answer to a request of a method, for transports that do not know which. */
-export function answerFacts(
-  server: FactServer,
-  method: string,
-  request: unknown,
-): Promise<MessageInitShape<DescMessage>> {
-  const answer = FACTS[method as UnaryName] as (
-    server: FactServer,
-    request: unknown,
-  ) => Promise<MessageInitShape<DescMessage>>;
+export function answerFacts(server: FactServer, method: string, request: unknown): Promise<Uint8Array> {
+  const answer = FACTS[method as UnaryName] as (server: FactServer, request: unknown) => Promise<Uint8Array>;
   return answer(server, request);
 }
 

@@ -1,4 +1,4 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { describe, expect, test } from '@jest/globals';
 import { Level, type MemberNeed, type PolicyRows } from '../../src/engine/types.ts';
 import {
@@ -10,9 +10,9 @@ import {
   fromFollowResponse,
   fromMembers,
   fromPolicy,
+  policyBytes,
   toFollowResponse,
   toMembers,
-  toPolicy,
 } from '../../src/rpc/facts-messages.ts';
 
 const NEED: MemberNeed = { email: 'ada@example.com', app: 'shop', resourceType: '', resourceId: '' };
@@ -65,7 +65,12 @@ describe('facts as messages', () => {
       ],
     };
     const reply = { window: WINDOW, policy, ageMs: 1 };
-    expect(fromPolicy(create(PolicyResponseSchema, toPolicy(reply)), 'shop')).toEqual(reply);
+    const read = (answer: typeof reply) => fromPolicy(fromBinary(PolicyResponseSchema, policyBytes(answer)), 'shop');
+    expect(read(reply)).toEqual(reply);
+    // The same policy again, written once, with the log of another revision.
+    const later = { ...reply, window: { ...WINDOW, head: 9, headNonce: 'n9' }, ageMs: 0 };
+    expect(read(later)).toEqual(later);
+    expect(read(reply)).toEqual(reply);
   });
 
   test('of a stream begin where the message before ended, and are not told after a reset', () => {
