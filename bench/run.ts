@@ -20,6 +20,7 @@ import { panel } from './scenarios/panel.ts';
 import { policyWrites } from './scenarios/policy-writes.ts';
 import { profile } from './scenarios/profile.ts';
 import { propagation } from './scenarios/propagation.ts';
+import { revokes } from './scenarios/revokes.ts';
 import { scale } from './scenarios/scale.ts';
 import { send } from './scenarios/send.ts';
 import { start } from './scenarios/start.ts';
@@ -43,6 +44,7 @@ const SCENARIOS = new Map<string, Scenario>([
   ['dry-runs', dryRuns],
   ['propagation', propagation],
   ['edge', edge],
+  ['revokes', revokes],
   ['send', send],
   ['delivery', delivery],
   ['backlog', backlog],
@@ -66,7 +68,7 @@ Scenarios: ${[...SCENARIOS.keys()].join(', ')}; all
   --slice-ms N       length of one measured slice (default ${NORMAL.sliceMs})
   --in-flight N      questions in flight (default ${NORMAL.inFlight})
   --connections N    over so many connections (default ${NORMAL.connections})
-  --trials N         of propagation, in each mode (default ${NORMAL.trials})
+  --trials N         of propagation, in each mode, and of revokes (default ${NORMAL.trials})
   --users N          of administration's registry (default ${NORMAL.users})
   --svg FILE         where ladder writes its plot
   --json             the results as JSON instead of the table

@@ -7,19 +7,34 @@ import { KEY, Service } from '../service.ts';
 import { SilentProxy } from '../silent-proxy.ts';
 import { encodeCheck, framed } from '../wire.ts';
 
-const EMAIL = 'propagation@example.com';
+/** Who is granted and denied in turns. */
+export const ASKED = {
+  email: 'propagation@example.com',
+  app: 'propagation',
+  permission: 'document.read',
+  resource: { type: 'document', id: 'one' },
+} as const;
 
 /** An application with one permission and one override, granting or denying: each apply after the first is one change. */
 function manifestOf(granted: boolean): string {
   return stringify({
     application: { code: 'propagation', name: 'Propagation' },
     entities: [{ code: 'document', name: 'Document' }],
-    permissions: [{ code: 'document.read', type: 'binary' }],
-    overrides: [{ email: EMAIL, resourceType: 'document', resourceId: 'one', permission: 'document.read', granted }],
+    permissions: [{ code: ASKED.permission, type: 'binary' }],
+    overrides: [
+      {
+        email: ASKED.email,
+        resourceType: ASKED.resource.type,
+        resourceId: ASKED.resource.id,
+        permission: ASKED.permission,
+        granted,
+      },
+    ],
   });
 }
 
-async function write(service: Service, token: string, granted: boolean): Promise<number> {
+/** When the write was acknowledged, by `performance.now`. */
+export async function write(service: Service, token: string, granted: boolean): Promise<number> {
   const response = await fetch(`${service.url}/api/manifests/apply`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/yaml', accept: 'application/json' },
@@ -33,17 +48,17 @@ async function write(service: Service, token: string, granted: boolean): Promise
 
 const QUESTION = framed(
   encodeCheck({
-    email: EMAIL,
-    app: 'propagation',
-    permission: 'document.read',
-    resourceType: 'document',
-    resourceId: 'one',
+    email: ASKED.email,
+    app: ASKED.app,
+    permission: ASKED.permission,
+    resourceType: ASKED.resource.type,
+    resourceId: ASKED.resource.id,
     asked: 0,
   }),
 );
 
-/** Whether the instance behind `session` allows it now. */
-function ask(session: ClientHttp2Session): Promise<boolean> {
+/** Whether the instance or edge behind `session` allows it now. */
+export function ask(session: ClientHttp2Session): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const stream = session.request({
       ':method': 'POST',
