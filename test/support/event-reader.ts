@@ -12,6 +12,8 @@ export class EventReader {
   readonly status: number;
   readonly headers: Headers;
   ended = false;
+  /** Whether the stream has said where it begins: what it was opened for has been read, and nothing before it is told twice. */
+  begun = false;
   readonly #abort: AbortController;
   #changed: () => void = () => undefined;
 
@@ -38,7 +40,10 @@ export class EventReader {
         text += chunk;
         const blocks = text.split('\n\n');
         text = blocks.pop() ?? '';
-        for (const block of blocks) if (/^event: /m.test(block)) this.told.push(parse(block));
+        for (const block of blocks) {
+          if (/^event: /m.test(block)) this.told.push(parse(block));
+          else if (/^id: /m.test(block)) this.begun = true;
+        }
         this.#changed();
       }
     } catch {
