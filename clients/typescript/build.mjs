@@ -22,7 +22,14 @@ await build({
     rolldownOptions: {
       input: Object.fromEntries(entries.map((name) => [name, join(here, 'src', `${name}.ts`)])),
       // What the package depends on stays outside of it.
-      external: [/^node:/, /^@grpc\/grpc-js/, /^@bufbuild\/protobuf/, /^@opentelemetry\/api/, /^lru-cache/],
+      external: [
+        /^node:/,
+        /^@grpc\/grpc-js/,
+        /^@bufbuild\/protobuf/,
+        /^@connectrpc\//,
+        /^@opentelemetry\/api/,
+        /^lru-cache/,
+      ],
       output: { entryFileNames: '[name].js', chunkFileNames: 'shared/[name]-[hash].js' },
     },
   },

@@ -1,10 +1,11 @@
 // What the README says, asked of a service with the demonstration by the package as it is installed.
 import assert from 'node:assert/strict';
 import { createUsher, DeniedError, UnavailableError } from '@usher-service/client';
+import { connectTransport } from '@usher-service/client/connect';
 import { createLocalUsher } from '@usher-service/client/local';
 import { createFakeUsher } from '@usher-service/client/testing';
 
-const [address, key] = process.argv.slice(2);
+const [address, url, key] = process.argv.slice(2);
 const question = {
   email: 'ben@example.com',
   app: 'atelier',
@@ -20,6 +21,18 @@ const tests = {
     assert.deepEqual(said, { allowed: true, level: 'edit', source: 'role' });
     assert.match(revision, /^\d+\./);
     assert.equal(await usher.allowed({ ...question, email: 'stranger@example.com' }), false);
+    usher.close();
+  },
+  'the service answers the same over Connect': async () => {
+    const usher = createUsher({ transport: connectTransport({ url, key, deadlineMs: 10_000 }) });
+    const answers = await Promise.all([
+      usher.check(question),
+      usher.check({ ...question, email: 'stranger@example.com' }),
+    ]);
+    assert.deepEqual(
+      answers.map(({ allowed }) => allowed),
+      [true, false],
+    );
     usher.close();
   },
   'the engine in this process answers the same': async () => {

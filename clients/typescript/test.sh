@@ -15,16 +15,18 @@ node "$here/build.mjs"
 mkdir "$work/app" "$work/data"
 cd "$work/app"
 echo '{"type": "module", "private": true}' >package.json
-npm install --silent --no-audit --no-fund "$work"/usher-service-client-*.tgz
+npm install --silent --no-audit --no-fund "$work"/usher-service-client-*.tgz @connectrpc/connect@2 @connectrpc/connect-node@2
 cp "$here/test.mjs" .
 cat >types.ts <<'TYPES'
 import { createUsher, type Decision } from '@usher-service/client';
+import { connectTransport } from '@usher-service/client/connect';
 import { requirePermission } from '@usher-service/client/express';
 import { createLocalUsher } from '@usher-service/client/local';
 
 const decision: Promise<Decision> = createUsher({ address: 'localhost:1' }).check({ email: 'a@b.example', app: 'a', permission: 'p' });
 // @ts-expect-error: a question has a permission
 void createLocalUsher({ address: 'localhost:1' }).peek({ email: 'a@b.example', app: 'a' });
+void createUsher({ transport: connectTransport({ url: 'http://localhost:1' }), batch: false });
 export { decision, requirePermission };
 TYPES
 node "$root/node_modules/typescript/bin/tsc" --noEmit --strict --skipLibCheck --module nodenext --target es2023 --types '' types.ts
@@ -33,9 +35,10 @@ node "$root/node_modules/typescript/bin/tsc" --noEmit --strict --skipLibCheck --
 HTTP_PORT=0 GRPC_PORT=0 DATA_DIR="$work/data" node "$root/src/main.ts" serve >"$work/service.log" 2>&1 &
 service=$!
 for _ in $(seq 300); do
-  grpc=$(sed -n 's/.*"grpc":"\([^"]*\)".*"msg":"ready".*/\1/p' "$work/service.log")
-  [ -z "$grpc" ] || break
+  ready=$(grep '"msg":"ready"' "$work/service.log" || true)
+  [ -z "$ready" ] || break
   kill -0 "$service" || { cat "$work/service.log" >&2; exit 1; }
   sleep 0.2
 done
-node test.mjs "$grpc" "$(cat "$work/data/internal-api-key")"
+address() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" <<<"$ready"; }
+node test.mjs "$(address grpc)" "$(address rest)" "$(cat "$work/data/internal-api-key")"

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import express from 'express';
+import { connectTransport } from '../../clients/typescript/src/connect.ts';
 import { requirePermission } from '../../clients/typescript/src/guards/express.ts';
 import { requirePermission as fastifyHook } from '../../clients/typescript/src/guards/fastify.ts';
 import { requirePermission as honoMiddleware } from '../../clients/typescript/src/guards/hono.ts';
@@ -77,6 +78,13 @@ function remote(options: Partial<Parameters<typeof createUsher>[0]> = {}): Usher
   return client;
 }
 
+function byConnect(options: Partial<Parameters<typeof connectTransport>[0]> = {}): Usher {
+  const url = `http://127.0.0.1:${line.port}`;
+  const client = createUsher({ transport: connectTransport({ url, key: KEY, deadlineMs: 5000, ...options }), log });
+  opened.push(client);
+  return client;
+}
+
 async function local(options: Partial<Parameters<typeof createLocalUsher>[0]> = {}): Promise<LocalUsher> {
   const client = createLocalUsher({ address: `127.0.0.1:${line.port}`, key: KEY, deadlineMs: 5000, log, ...options });
   opened.push(client);
@@ -93,8 +101,17 @@ async function calls(method: string): Promise<number> {
   );
 }
 
-describe.each(['over gRPC', 'in this process'])('the questions, answered %s', (where) => {
-  const open = async () => (where === 'over gRPC' ? remote() : await local());
+describe.each(['over gRPC', 'over Connect', 'in this process'])('the questions, answered %s', (where) => {
+  const open = async (options: { key?: string } = {}): Promise<Usher> => {
+    if (where === 'over gRPC') return remote(options);
+    return where === 'over Connect' ? byConnect(options) : await local(options);
+  };
+
+  beforeEach(async () => {
+    if (where !== 'over Connect') return;
+    await line.close();
+    line = await LineCutter.start(usher.rest);
+  });
 
   test('have the answers of the service', async () => {
     const client = await open();
@@ -199,8 +216,7 @@ describe.each(['over gRPC', 'in this process'])('the questions, answered %s', (w
   });
 
   test('a wrong key is said', async () => {
-    const options = { key: 'a-key-that-nobody-has-configured' };
-    const asked = where === 'over gRPC' ? remote(options).check(READ) : local(options);
+    const asked = open({ key: 'a-key-that-nobody-has-configured' }).then((client) => client.check(READ));
     await expect(asked).rejects.toBeInstanceOf(DeniedError);
     await expect(asked).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });

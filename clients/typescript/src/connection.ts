@@ -5,13 +5,16 @@ import {
   create,
   type DescMessage,
   type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
   fromBinary,
   type MessageInitShape,
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
-import { Client, type ClientReadableStream, credentials, Metadata } from '@grpc/grpc-js';
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { toUsherError } from './errors.ts';
+import { DEADLINE_MS, type Transport } from './transport.ts';
 import type { AskOptions } from './types.ts';
 
 export interface ConnectionOptions {
@@ -30,7 +33,6 @@ export interface ConnectionOptions {
 }
 
 const VERSION = '0.1.0';
-const DEADLINE_MS = 500;
 
 /** While a call is UNAVAILABLE it is tried again, after a pause of random length, within its deadline. Questions only read. */
 const SERVICE_CONFIG = {
@@ -64,7 +66,7 @@ const CHANNEL = {
 /** The fields of a message, or a message. */
 type Init<M extends DescMethod> = MessageInitShape<M['input']>;
 
-export class Connection {
+export class Connection implements Transport {
   readonly #client: Client;
   /** A call waits for the connection, until its deadline. */
   readonly #metadata = new Metadata({ waitForReady: true });
@@ -78,7 +80,7 @@ export class Connection {
   }
 
   /** Rejects with UsherError. */
-  unary<M extends DescMethod>(
+  unary<M extends DescMethodUnary>(
     method: M,
     request: Init<M>,
     { deadlineMs, signal }: AskOptions = {},
@@ -106,9 +108,12 @@ export class Connection {
     });
   }
 
-  /** Without a deadline. */
-  stream<M extends DescMethod>(method: M, request: Init<M>): ClientReadableStream<MessageShape<M['output']>> {
-    return this.#client.makeServerStreamRequest(
+  stream<M extends DescMethodServerStreaming>(
+    method: M,
+    request: Init<M>,
+    signal: AbortSignal,
+  ): AsyncIterable<MessageShape<M['output']>> {
+    const stream = this.#client.makeServerStreamRequest(
       pathOf(method),
       (message: Init<M>) => encoded(method.input, message),
       (bytes: Buffer) => fromBinary(method.output, bytes) as MessageShape<M['output']>,
@@ -116,6 +121,8 @@ export class Connection {
       this.#metadata,
       {},
     );
+    signal.addEventListener('abort', () => stream.cancel(), { once: true });
+    return stream;
   }
 
   close(): void {

@@ -3,7 +3,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { type ServiceError, status } from '@grpc/grpc-js';
-import { BadRequestSchema, ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.ts';
+import { BadRequestSchema, type ErrorInfo, ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../../src/gen/google/rpc/status_pb.ts';
 
 export interface Violation {
@@ -55,18 +55,30 @@ export class InvalidQuestionError extends UsherError {}
 export function toUsherError(error: unknown): UsherError {
   if (error instanceof UsherError) return error;
   const { code = status.UNKNOWN, details = String(error), metadata } = error as Partial<ServiceError>;
-  const name = status[code] ?? 'UNKNOWN';
-  const found = detailsOf(metadata?.get('grpc-status-details-bin')[0]);
   const requestId = metadata?.get('x-request-id')[0];
-  const parts = {
-    code: name,
-    reason: found.reason ?? name,
-    violations: found.violations,
-    details: found.details,
+  return errorOf(details, {
+    code: status[code] ?? 'UNKNOWN',
+    ...detailsOf(metadata?.get('grpc-status-details-bin')[0]),
     requestId: typeof requestId === 'string' ? requestId : undefined,
     cause: error,
-  };
-  return new (kindOf(name))(details, parts);
+  });
+}
+
+interface Found {
+  /** The service's own detail, where there is one. */
+  readonly info: ErrorInfo | undefined;
+  /** The fields that the service named. */
+  readonly named: readonly { readonly field: string; readonly description: string }[];
+}
+
+/** An error of the class of its status, with what its details say. */
+export function errorOf(
+  message: string,
+  { code, info, named, requestId, cause }: Pick<ErrorParts, 'code' | 'requestId' | 'cause'> & Found,
+): UsherError {
+  const violations = named.map(({ field, description }) => ({ field, message: description }));
+  const parts = { code, reason: info?.reason ?? code, violations, details: info?.metadata ?? {}, requestId, cause };
+  return new (kindOf(code))(message, parts);
 }
 
 /** The class of a status. */
@@ -87,26 +99,17 @@ export function kindOf(code: string): typeof UsherError {
   }
 }
 
-interface Found {
-  readonly reason?: string;
-  readonly violations: Violation[];
-  readonly details: Readonly<Record<string, string>>;
-}
-
 function detailsOf(bytes: unknown): Found {
   if (!(bytes instanceof Uint8Array)) return NOTHING;
   try {
     const { details } = fromBinary(StatusSchema, bytes);
     const info = details.map((detail) => anyUnpack(detail, ErrorInfoSchema)).find((one) => one?.domain === 'usher');
     const named = details.flatMap((detail) => anyUnpack(detail, BadRequestSchema)?.fieldViolations ?? []);
-    const violations = named.map(({ field, description }) => ({ field, message: description }));
-    return info === undefined
-      ? { violations, details: {} }
-      : { reason: info.reason, violations, details: info.metadata };
+    return { info, named };
   } catch {
     // Details that cannot be read only cost the precise reason: the call has failed all the same.
     return NOTHING;
   }
 }
 
-const NOTHING: Found = { violations: [], details: {} };
+const NOTHING: Found = { info: undefined, named: [] };

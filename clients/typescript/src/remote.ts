@@ -15,6 +15,7 @@ import {
   subjectFields,
 } from './messages.ts';
 import { inSpan } from './spans.ts';
+import type { Transport } from './transport.ts';
 import type {
   Allowed,
   AskOptions,
@@ -31,27 +32,30 @@ import type {
 } from './types.ts';
 import { watch } from './watch.ts';
 
-export interface UsherOptions extends ConnectionOptions {
+interface AskerOptions {
   /** Whether checks that are made in one turn of the event loop go in one call; true by default. */
   readonly batch?: boolean | undefined;
   /** Gets the warnings of `allowed`; `console` by default. */
   readonly log?: Log | undefined;
 }
 
+/** Over gRPC to an address, or by another transport: `connectTransport` of `@usher-service/client/connect`. */
+export type UsherOptions = AskerOptions & (ConnectionOptions | { readonly transport: Transport });
+
 /** The questions of a service or an edge. Make one for the whole process: it holds one connection. */
 export function createUsher(options: UsherOptions): Usher {
-  return new RemoteUsher(new Connection(options), options);
+  return new RemoteUsher('transport' in options ? options.transport : new Connection(options), options);
 }
 
 const { method } = PermissionService;
 
 export class RemoteUsher implements Usher {
-  readonly #connection: Connection;
+  readonly #transport: Transport;
   readonly #batching: Batching | null;
   readonly #log: Log;
 
-  constructor(connection: Connection, { batch = true, log = console }: Pick<UsherOptions, 'batch' | 'log'>) {
-    this.#connection = connection;
+  constructor(transport: Transport, { batch = true, log = console }: AskerOptions) {
+    this.#transport = transport;
     this.#log = log;
     const askers = {
       one: (question: Question) => this.#check(question),
@@ -72,7 +76,7 @@ export class RemoteUsher implements Usher {
 
   #check(question: Question, options?: AskOptions): Promise<Decision> {
     return inSpan('check', question.app, async () => {
-      const answer = await this.#connection.unary(method.check, checkFields(question, options), options);
+      const answer = await this.#transport.unary(method.check, checkFields(question, options), options);
       return decisionOf(answer, answer.revision);
     });
   }
@@ -84,7 +88,7 @@ export class RemoteUsher implements Usher {
     return inSpan('bulkCheck', subject.app, async () => {
       const fields = { permissions: [...subject.permissions], accessLevel: askedLevel(subject.level) };
       const request = { ...subjectFields(subject, options), ...fields };
-      const { results, revision } = await this.#connection.unary(method.bulkCheck, request, options);
+      const { results, revision } = await this.#transport.unary(method.bulkCheck, request, options);
       return new Map(results.map((result) => [result.permission, decisionOf(result, revision)]));
     });
   }
@@ -93,7 +97,7 @@ export class RemoteUsher implements Usher {
     return inSpan('batchCheck', questions[0]?.app ?? '', async () => {
       const { minRevision = '' } = options;
       const request = { checks: questions.map((question) => checkFields(question)), minRevision };
-      const { results, revision } = await this.#connection.unary(method.batchCheck, request, options);
+      const { results, revision } = await this.#transport.unary(method.batchCheck, request, options);
       if (results.length !== questions.length) throw new Error('the answers do not match the questions');
       return results.map((result) => decisionOf(result, revision));
     });
@@ -104,7 +108,7 @@ export class RemoteUsher implements Usher {
     options?: AskOptions,
   ): Promise<{ readonly revision: string; readonly permissions: readonly Held[] }> {
     return inSpan('effective', subject.app, async () => {
-      const { permissions, revision } = await this.#connection.unary(
+      const { permissions, revision } = await this.#transport.unary(
         method.effective,
         subjectFields(subject, options),
         options,
@@ -116,7 +120,7 @@ export class RemoteUsher implements Usher {
   explain(question: Question, options?: AskOptions): Promise<Explanation> {
     return inSpan('explain', question.app, async () => {
       const request = { check: checkFields(question, options) };
-      return explanationOf(await this.#connection.unary(method.explain, request, options));
+      return explanationOf(await this.#transport.unary(method.explain, request, options));
     });
   }
 
@@ -124,7 +128,7 @@ export class RemoteUsher implements Usher {
     const { email: _, ...about } = checkFields({ ...question, email: '' }, options);
     for (let pageToken = ''; ; ) {
       const page = await inSpan('listSubjects', question.app, () =>
-        this.#connection.unary(method.listSubjects, { ...about, pageToken, pageSize: 1000 }, options),
+        this.#transport.unary(method.listSubjects, { ...about, pageToken, pageSize: 1000 }, options),
       );
       for (const { email, accessLevel, source } of page.subjects) {
         yield { email, level: levelOf(accessLevel), source: sourceOf(source) };
@@ -144,7 +148,7 @@ export class RemoteUsher implements Usher {
     for (let pageToken = ''; ; ) {
       const request = { ...about, resourceType, pageToken, pageSize: 10_000 };
       const page = await inSpan('listResources', question.app, () =>
-        this.#connection.unary(method.listResources, request, options),
+        this.#transport.unary(method.listResources, request, options),
       );
       resourceIds.push(...page.resourceIds);
       pageToken = page.nextPageToken;
@@ -153,11 +157,11 @@ export class RemoteUsher implements Usher {
   }
 
   watch(options: WatchOptions = {}): AsyncIterable<Changes> {
-    return watch(this.#connection, options);
+    return watch(this.#transport, options);
   }
 
   close(): void {
-    this.#connection.close();
+    this.#transport.close();
   }
 }
 

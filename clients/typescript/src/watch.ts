@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { PermissionService, type WatchResponse } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
-import type { Connection } from './connection.ts';
+import { PermissionService } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
 import { toUsherError, UnavailableError } from './errors.ts';
 import { changesOf } from './messages.ts';
+import type { Transport } from './transport.ts';
 import type { Changes, WatchOptions } from './types.ts';
 
 /** Between two attempts, in ms: doubled with each, of random length. */
@@ -11,17 +11,18 @@ const MOST_AGAIN_MS = 5000;
 
 /** The changes, until `signal` is aborted. A stream that ends is opened anew after the last revision. Rejects where it is refused. */
 export async function* watch(
-  connection: Connection,
+  transport: Transport,
   { apps = [], since = '', signal }: WatchOptions,
 ): AsyncGenerator<Changes, void> {
   let sinceRevision = since;
   for (let failures = 0; signal?.aborted !== true; ) {
-    const stream = connection.stream(PermissionService.method.watch, { apps: [...apps], sinceRevision });
-    const end = () => stream.cancel();
+    const attempt = new AbortController();
+    const end = () => attempt.abort();
     signal?.addEventListener('abort', end, { once: true });
     try {
-      for await (const message of stream) {
-        const told = changesOf(message as WatchResponse);
+      const request = { apps: [...apps], sinceRevision };
+      for await (const message of transport.stream(PermissionService.method.watch, request, attempt.signal)) {
+        const told = changesOf(message);
         failures = 0;
         sinceRevision = told.revision;
         yield told;
@@ -32,7 +33,7 @@ export async function* watch(
       if (!(failure instanceof UnavailableError)) throw failure;
     } finally {
       signal?.removeEventListener('abort', end);
-      stream.cancel();
+      end();
     }
     if (isAborted(signal)) return;
     await pause(Math.min(MOST_AGAIN_MS, AGAIN_MS * 2 ** failures++) * (0.5 + Math.random() / 2));
