@@ -1,9 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, credentials, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { call } from '../grpc/support.ts';
 import type { Operation } from '../oracle/rows.ts';
 import { carryOut } from '../support/carry-out.ts';
+import { type RunningEdge, startEdge } from '../support/edge.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { LineCutter } from '../support/proxy.ts';
@@ -13,11 +16,14 @@ import { SHOP } from './shop.ts';
 
 /**
  * A failover that loses commits: a PostgreSQL, and a copy of its data from before the newest writes that takes its place under two
- * running instances. Numbers of revisions are used again by then, for other changes; nobody may take the one for the other.
+ * running instances, an edge of one of them, and an edge of that. Numbers of revisions are used again by then, for other changes;
+ * nobody may take the one for the other.
  */
 const ADA = 'ada@example.com';
 const BOB = 'bob@example.com';
 const SETUP: Operation[] = [...SHOP, { kind: 'roles-of-user', app: 'shop', email: ADA, roles: ['reader'] }];
+
+const EDGE_KEY = 'the-key-of-an-edge-of-the-other-edge';
 
 interface Instance {
   usher: RunningUsher;
@@ -29,6 +35,8 @@ let servers: PostgresServer[];
 let older: string;
 let near: Instance;
 let far: Instance;
+let edges: RunningEdge[] = [];
+const clients: Client[] = [];
 /** A revision that both histories have. */
 let common: string;
 /** Of a write that only the first server had, and the newest revision of all there. */
@@ -78,12 +86,27 @@ async function check({ usher }: Instance, email: string, minRevision?: string) {
   };
 }
 
+/** At an edge. Rejects with the error of the call. */
+async function ask(client: Client, email: string, minRevision = '') {
+  const question = { email, app: 'shop', permission: 'read', minRevision };
+  const options = { metadata: { 'x-internal-api-key': EDGE_KEY }, deadline: Date.now() + 5000 };
+  return (await call(client, 'Check', question, options)).message;
+}
+
+async function startEdges(upstream: RunningUsher): Promise<void> {
+  const env = (key: string) => ({ UPSTREAM_KEY: key, INTERNAL_API_KEY: `edge:facts:${EDGE_KEY}` });
+  const beside = await startEdge(upstream.grpc, { env: env(upstream.app.localKey ?? '') });
+  edges = [beside, await startEdge(beside.grpc, { env: env(EDGE_KEY) })];
+  clients.push(...edges.map(({ grpc }) => new Client(grpc, credentials.createInsecure())));
+}
+
 beforeAll(async () => {
   const first = await startPostgres({ maxConnections: 100 });
   servers = [first];
   const { url } = await createDatabase({ server: first, empty: true });
   near = await instance(url);
   far = await instance(url);
+  await startEdges(near.usher);
   for (const operation of SETUP) common = await write(near, operation);
   const copy = await first.copy();
   lost = await write(near, { kind: 'roles-of-user', app: 'shop', email: BOB, roles: ['reader'] });
@@ -94,6 +117,8 @@ beforeAll(async () => {
 }, 150_000);
 
 afterAll(async () => {
+  for (const client of clients) client.close();
+  for (const edge of edges.toReversed()) await edge.close();
   for (const { usher, line } of [near, far].filter((one) => one !== undefined)) {
     await usher.close();
     await line.close();
@@ -108,6 +133,10 @@ describe('before the failover', () => {
       expect(await check(at, ADA, newest)).toMatchObject({ status: 200, allowed: true });
       expect(await check(at, BOB, lost)).toMatchObject({ status: 200, allowed: true });
       expect((await check(at, BOB)).revision).toBe(newest);
+    }
+    for (const client of clients) {
+      expect(await ask(client, ADA, newest)).toMatchObject({ allowed: true, revision: newest });
+      expect(await ask(client, BOB, newest)).toMatchObject({ allowed: true, revision: newest });
     }
   });
 });
@@ -134,6 +163,21 @@ describe('after the failover', () => {
 
   test('lost writes disappear at once from both instances', async () => {
     for (const at of [near, far]) expect(await check(at, BOB)).toMatchObject({ status: 200, allowed: false });
+  });
+
+  test('lost writes disappear within a second from an edge, and from an edge of it', async () => {
+    const began = performance.now();
+    for (const client of clients) {
+      for (const email of [ADA, BOB]) {
+        while ((await ask(client, email)).allowed) {
+          if (performance.now() - began > 15_000) throw new Error(`${email} is still allowed`);
+        }
+      }
+      expect(await ask(client, BOB, revoked)).toMatchObject({ allowed: false, revision: revoked });
+      const unknown = ask(client, BOB, lost);
+      await expect(unknown).rejects.toMatchObject({ code: status.INVALID_ARGUMENT });
+    }
+    expect(performance.now() - began).toBeLessThan(2000);
   });
 
   test('a revision of the lost history is unknown, even when its number exists again', async () => {

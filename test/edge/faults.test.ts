@@ -1,0 +1,165 @@
+import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createLocalUsher, type LocalUsher } from '../../clients/typescript/src/local.ts';
+import { SHOP } from '../faults/shop.ts';
+import { call } from '../grpc/support.ts';
+import { carryOut } from '../support/carry-out.ts';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { type RunningEdge, startEdge } from '../support/edge.ts';
+import { LineCutter } from '../support/proxy.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+
+/** What goes wrong between an edge and its upstream, and how much of it reaches the database. */
+
+const FACTS_KEY = 'the-key-of-an-edge-of-this-service';
+const OTHER_KEY = 'the-key-that-replaced-that-of-the-edge';
+const HOLDER = 'holder@example.com';
+const TTL_MS = 1500;
+/** The end of an answer of PostgreSQL: ReadyForQuery, outside a transaction. */
+const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+let storage: TestStorage;
+/** Between the service and its database. */
+let database: LineCutter;
+/** Statements that the database has answered. */
+let answered = 0;
+let usher: RunningUsher;
+/** Between the edge and the service. */
+let line: LineCutter;
+let edge: RunningEdge;
+let client: Client;
+
+const start = (key: string): Promise<RunningUsher> =>
+  startUsher(
+    { url: database.url(storage.url ?? ''), dataDir: storage.dataDir },
+    { env: { INTERNAL_API_KEY: `edge:facts:${key}`, USHER_ROLES: 'rpc' } },
+  );
+
+beforeAll(async () => {
+  storage = await createStorage('postgresql');
+  const count = (chunk: Buffer): Buffer => {
+    for (let at = chunk.indexOf(READY); at !== -1; at = chunk.indexOf(READY, at + 1)) answered++;
+    return chunk;
+  };
+  database = await LineCutter.start(storage.url ?? '', { answers: () => count });
+  usher = await start(FACTS_KEY);
+  for (const operation of SHOP) await change(operation);
+});
+
+beforeEach(async () => {
+  await give('reader');
+  line = await LineCutter.start(`http://${usher.grpc}`);
+  edge = await startEdge(`127.0.0.1:${line.port}`, {
+    env: { UPSTREAM_KEY: FACTS_KEY, INTERNAL_API_KEY: `caller:check:${FACTS_KEY}`, CACHE_TTL_MS: `${TTL_MS}` },
+  });
+  client = new Client(edge.grpc, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+});
+
+afterEach(async () => {
+  client.close();
+  await edge?.close();
+  await line?.close();
+});
+
+afterAll(async () => {
+  await usher?.close();
+  await database?.close();
+  await storage?.remove();
+});
+
+async function change(operation: Parameters<typeof carryOut>[1]): Promise<string> {
+  return (await usher.app.database.change((tx) => carryOut(tx, operation))).revision;
+}
+
+const give = (...roles: string[]) => change({ kind: 'roles-of-user', app: 'shop', email: HOLDER, roles });
+
+/** 'allowed', 'denied', or the name of the status. */
+async function outcome(email = HOLDER, deadlineMs = 10_000): Promise<string> {
+  const question = { email, app: 'shop', permission: 'read' };
+  const options = { metadata: { 'x-internal-api-key': FACTS_KEY }, deadline: Date.now() + deadlineMs };
+  try {
+    return (await call(client, 'Check', question, options)).message.allowed ? 'allowed' : 'denied';
+  } catch (error) {
+    return status[(error as ServiceError).code] ?? '';
+  }
+}
+
+/** Every outcome until `wanted`, each once. */
+async function outcomesUntil(wanted: string, email = HOLDER): Promise<string[]> {
+  const seen = new Set<string>();
+  for (const late = performance.now() + 20_000; !seen.has(wanted); ) {
+    if (performance.now() > late) throw new Error(`never ${wanted}, but ${[...seen]}`);
+    seen.add(await outcome(email));
+    await pause(10);
+  }
+  return [...seen];
+}
+
+describe('an edge', () => {
+  test('whose key was taken away is unavailable once its facts are too old, never a denial, until it has a key again', async () => {
+    expect(await outcome()).toBe('allowed');
+    await usher.close();
+    usher = await start(OTHER_KEY);
+    line.lead(`http://${usher.grpc}`);
+    expect(await outcomesUntil('UNAVAILABLE')).toEqual(['allowed', 'UNAVAILABLE']);
+    await give();
+    await usher.close();
+    usher = await start(FACTS_KEY);
+    line.lead(`http://${usher.grpc}`);
+    expect(await outcomesUntil('denied')).not.toContain('allowed');
+  }, 40_000);
+
+  test('on a slow line keeps deadlines, and answers all the same', async () => {
+    line.slow(400);
+    const began = performance.now();
+    expect(await outcome('slow@example.com', 150)).toBe('DEADLINE_EXCEEDED');
+    expect(performance.now() - began).toBeLessThan(750);
+    expect(await outcome('slow@example.com')).toBe('denied');
+    await give();
+    expect((await outcomesUntil('denied')).filter((one) => one !== 'allowed')).toEqual(['denied']);
+  });
+
+  test.each(['before', 'after'] as const)(
+    'asks again when the line is cut %s a question was answered',
+    async (when) => {
+      const email = `cut-${when}@example.com`;
+      await change({ kind: 'roles-of-user', app: 'shop', email, roles: ['reader'] });
+      const cut = line.cutOn(email, when);
+      const outcomes = outcomesUntil('allowed', email);
+      await cut;
+      for (const one of await outcomes) expect(['UNAVAILABLE', 'allowed']).toContain(one);
+      await give();
+      await outcomesUntil('denied');
+    },
+  );
+});
+
+describe('many in-process clients that are cut off at once', () => {
+  const MANY = 150;
+  const question = { email: HOLDER, app: 'shop', permission: 'read' };
+  let many: LocalUsher[] = [];
+
+  afterEach(() => {
+    for (const one of many) one.close();
+  });
+
+  test('come back with what changed meanwhile, and ask the database no more than a few would', async () => {
+    const address = `127.0.0.1:${line.port}`;
+    const open = () => createLocalUsher({ address, key: FACTS_KEY, deadlineMs: 20_000, maxStalenessMs: 60_000 });
+    many = Array.from({ length: MANY }, open);
+    await Promise.all(many.map((one) => one.ready()));
+    for (const answer of await Promise.all(many.map((one) => one.check(question)))) expect(answer.allowed).toBe(true);
+    line.down();
+    await pause(500);
+    const revision = await give();
+    const before = answered;
+    const began = performance.now();
+    line.up();
+    const answers = await Promise.all(many.map((one) => one.check(question, { minRevision: revision })));
+    for (const answer of answers) expect(answer).toMatchObject({ allowed: false, revision });
+    const seconds = (performance.now() - began) / 1000;
+    // Each asks for the log as of now, for the facts and for the changes from here on: read once for all who wait. The service polls, too.
+    expect(answered - before).toBeLessThan(MANY / 2 + 10 * seconds);
+  }, 60_000);
+});
