@@ -29,7 +29,7 @@ import type {
   Subject,
 } from './types.ts';
 import { UnknownCodes } from './unknown-codes.ts';
-import { untilAborted } from './waiting.ts';
+import { notServing, untilAborted } from './waiting.ts';
 import type { ChangeTail } from './watch.ts';
 
 export type { EngineLog } from './follower.ts';
@@ -252,7 +252,7 @@ export class Engine {
 
   /** Why a question is answered as it is, read from the database in one statement. Unknown codes are never refused. */
   explain(question: Question, options: AskOptions = {}): Promise<ExplainedAt> {
-    if (!this.#open) return Promise.reject(unavailable('The service is not running.'));
+    if (!this.#open) return Promise.reject(notServing());
     return this.#explainer.explain(question, options);
   }
 
@@ -377,7 +377,7 @@ export class Engine {
         if (waits++ >= ATTEMPTS) throw unavailable('The service is catching up with the database; try again shortly.');
         await untilAborted(this.#follower.reach(minRevision), signal);
       }
-      if (!this.#open) throw unavailable('The service is shutting down.');
+      if (!this.#open) throw notServing();
       const now = this.#clock.monotonic();
       this.#now = now;
       const answered = answer(now, askedAt);

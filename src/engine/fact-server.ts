@@ -22,6 +22,7 @@ import type {
   PolicyRows,
   Revision,
 } from './types.ts';
+import { notServing } from './waiting.ts';
 
 export interface FactServerParts {
   readonly source: FactsSource;
@@ -116,7 +117,7 @@ export class FactServer {
     const { clock } = this.#parts;
     await this.#catchUp(since);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if (!this.#parts.isOpen()) throw unavailable('The service is shutting down.');
+      if (!this.#parts.isOpen()) throw notServing();
       const now = clock.monotonic();
       const found = find(now);
       if (found !== null) {
@@ -132,7 +133,7 @@ export class FactServer {
   /** Who asks may have been answered by somebody further on: then what is known here is not of another history, but old. */
   async #catchUp(since: Revision): Promise<void> {
     const { follower, isOpen } = this.#parts;
-    if (!isOpen()) throw unavailable('The service is not running.');
+    if (!isOpen()) throw notServing();
     if (since > follower.cursor) await follower.sync();
   }
 
@@ -140,7 +141,7 @@ export class FactServer {
   async #syncSince(at: number): Promise<void> {
     const { follower, isOpen } = this.#parts;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if (!isOpen()) throw unavailable('The service is not running.');
+      if (!isOpen()) throw notServing();
       // A reply is discarded where everything was forgotten meanwhile.
       if ((await follower.sync()) !== null && follower.syncedAt >= at) return;
     }

@@ -30,6 +30,11 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   });
 }
 
+/** Before the engine has read the log for the first time, and once it is closed. */
+export function notServing(): UsherError {
+  return unavailable('The service is starting or shutting down; try again shortly.');
+}
+
 function abortion(signal: AbortSignal): UsherError {
   if (signal.reason instanceof UsherError) return signal.reason;
   return new UsherError('DEADLINE_EXCEEDED', 'The answer did not arrive in time; try again.', { cause: signal.reason });

@@ -11,6 +11,7 @@ import { call, detailsOf, failureOf, SERVICE } from '../grpc/support.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type RunningEdge, startEdge } from '../support/edge.ts';
+import { freePort } from '../support/postgres.ts';
 import { LineCutter } from '../support/proxy.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { Watcher } from '../watch/watcher.ts';
@@ -213,8 +214,13 @@ describe('an edge', () => {
 
   test('waits for an upstream that is not there yet', async () => {
     line.down();
-    const starting = startEdge(`127.0.0.1:${line.port}`, { env: env(FACTS_KEY) });
-    await pause(700);
+    const port = `${await freePort()}`;
+    const starting = startEdge(`127.0.0.1:${line.port}`, { env: { ...env(FACTS_KEY), GRPC_PORT: port } });
+    const client = clientOf(`127.0.0.1:${port}`);
+    let refused = await failureOf(ask(client, HOLDER));
+    // Its port is opened first.
+    while (refused.details.startsWith('No connection')) refused = await failureOf(ask(client, HOLDER));
+    expect(refused).toMatchObject({ code: status.UNAVAILABLE, details: expect.stringContaining('is starting') });
     line.up();
     const late = await starting;
     expect(await ask(clientOf(late.grpc), HOLDER)).toMatchObject({ allowed: true });
