@@ -26,6 +26,8 @@ export interface Settings {
   trials: number;
   /** Of the registry of `administration`; overrides are ten times as many, applications a hundredth. */
   users: number;
+  /** Engines that follow the instance of `followers`. */
+  followers: number;
   quick: boolean;
   /** Where `ladder` writes its plot; nowhere without. */
   svg?: string;
@@ -40,6 +42,7 @@ export const NORMAL: Settings = {
   connections: 4,
   trials: 300,
   users: 100_000,
+  followers: 1000,
   quick: false,
 };
 
@@ -51,6 +54,7 @@ export const QUICK: Settings = {
   warmMs: 2500,
   trials: 40,
   users: 10_000,
+  followers: 200,
   quick: true,
 };
 

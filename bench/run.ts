@@ -11,6 +11,7 @@ import { checkCold } from './scenarios/cold.ts';
 import { delivery } from './scenarios/delivery.ts';
 import { besideDryRuns, dryRuns } from './scenarios/dry-runs.ts';
 import { edge } from './scenarios/edge.ts';
+import { followers } from './scenarios/followers.ts';
 import { inbox } from './scenarios/inbox.ts';
 import { isolation } from './scenarios/isolation.ts';
 import { ladder } from './scenarios/ladder.ts';
@@ -45,6 +46,7 @@ const SCENARIOS = new Map<string, Scenario>([
   ['propagation', propagation],
   ['edge', edge],
   ['revokes', revokes],
+  ['followers', followers],
   ['send', send],
   ['delivery', delivery],
   ['backlog', backlog],
@@ -70,6 +72,7 @@ Scenarios: ${[...SCENARIOS.keys()].join(', ')}; all
   --connections N    over so many connections (default ${NORMAL.connections})
   --trials N         of propagation, in each mode, and of revokes (default ${NORMAL.trials})
   --users N          of administration's registry (default ${NORMAL.users})
+  --followers N      of followers (default ${NORMAL.followers})
   --svg FILE         where ladder writes its plot
   --json             the results as JSON instead of the table
 Exit code: 0 when every goal is met, 1 when one is missed, 2 on wrong answers or trouble.`;
@@ -87,6 +90,7 @@ function readArguments() {
       connections: { type: 'string' },
       trials: { type: 'string' },
       users: { type: 'string' },
+      followers: { type: 'string' },
       svg: { type: 'string' },
     },
   });
@@ -104,6 +108,7 @@ function readArguments() {
     connections: number(values.connections, base.connections),
     trials: number(values.trials, base.trials),
     users: number(values.users, base.users),
+    followers: number(values.followers, base.followers),
     ...(values.svg === undefined ? {} : { svg: values.svg }),
   };
   const names = positionals.includes('all') ? [...SCENARIOS.keys()] : positionals;
