@@ -1,0 +1,46 @@
+package io.github.usherservice.client;
+
+import java.util.Objects;
+
+/**
+ * A user in an application, and the record that a question is about.
+ *
+ * @param email the user's address
+ * @param app the application's code
+ * @param resource the record; {@link Resource#NONE} for none
+ */
+public record Subject(String email, String app, Resource resource) {
+  /**
+   * Refuses null.
+   *
+   * @param email the user's address
+   * @param app the application's code
+   * @param resource the record; {@link Resource#NONE} for none
+   */
+  public Subject {
+    Objects.requireNonNull(email, "email");
+    Objects.requireNonNull(app, "app");
+    Objects.requireNonNull(resource, "resource");
+  }
+
+  /**
+   * A user in an application, without a record.
+   *
+   * @param email the user's address
+   * @param app the application's code
+   */
+  public Subject(String email, String app) {
+    this(email, app, Resource.NONE);
+  }
+
+  /**
+   * The same about a record.
+   *
+   * @param type an entity code of the application
+   * @param id the record's identifier
+   * @return a changed copy
+   */
+  public Subject withResource(String type, String id) {
+    return new Subject(email, app, new Resource(type, id));
+  }
+}

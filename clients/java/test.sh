@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Builds the jar, tests it against a started service and an edge, and runs a program outside of the repository that depends on it.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+export PATH="$root/node_modules/node/bin:$root/node_modules/.bin:$PATH"
+work=$(mktemp -d)
+service=
+edge=
+finish() {
+  for process in $edge $service; do
+    kill "$process" 2>/dev/null || true
+    wait "$process" 2>/dev/null || true
+  done
+  rm -rf "$work"
+}
+trap finish EXIT
+
+# ready LOG PROCESS: waits until a service has logged that it is, and fails with its log.
+ready() {
+  for _ in $(seq 300); do
+    ! grep -q '"msg":"ready"' "$1" || return 0
+    kill -0 "$2" || break
+    sleep 0.2
+  done
+  cat "$1" >&2
+  return 1
+}
+grpc_of() { sed -n 's/.*"grpc":"\([^"]*\)".*"msg":"ready".*/\1/p' "$1"; }
+
+# An authority, and certificates of it for the edge and for its callers.
+mkdir "$work/certificates"
+cd "$work/certificates"
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.crt 2>ca.log
+for name in server client; do
+  openssl req -newkey rsa:2048 -nodes -subj "/CN=$name" -addext subjectAltName=IP:127.0.0.1 -keyout "$name.key" -out "$name.csr" 2>"$name.log"
+  openssl x509 -req -in "$name.csr" -CA ca.crt -CAkey ca.key -days 2 -copy_extensions copy -out "$name.crt" 2>>"$name.log"
+done
+
+export USHER_DATA="$work/data" USHER_MAIN="$root/src/main.ts" USHER_CERTIFICATES="$work/certificates"
+mkdir "$USHER_DATA"
+HTTP_PORT=0 GRPC_PORT=0 DATA_DIR=$USHER_DATA node "$USHER_MAIN" serve >"$work/service.log" 2>&1 &
+service=$!
+ready "$work/service.log" "$service"
+USHER_GRPC=$(grpc_of "$work/service.log")
+USHER_URL=$(sed -n 's/.*"\(http:[^"]*\)".*"msg":"ready".*/\1/p' "$work/service.log")
+USHER_KEY=$(cat "$USHER_DATA/internal-api-key")
+GRPC_PORT=0 GRPC_TLS_CERT=server.crt GRPC_TLS_KEY=server.key GRPC_TLS_CLIENT_CA=ca.crt DATA_DIR=$USHER_DATA \
+  node "$USHER_MAIN" serve --upstream "$USHER_GRPC" >"$work/edge.log" 2>&1 &
+edge=$!
+ready "$work/edge.log" "$edge"
+USHER_EDGE=$(grpc_of "$work/edge.log")
+export USHER_GRPC USHER_URL USHER_KEY USHER_EDGE
+
+cd "$here"
+mvn --quiet --batch-mode clean install
+
+mkdir -p "$work/app/src/main/java"
+cd "$work/app"
+cat >pom.xml <<'POM'
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>app</groupId>
+  <artifactId>app</artifactId>
+  <version>1</version>
+  <properties>
+    <maven.compiler.source>17</maven.compiler.source>
+    <maven.compiler.target>17</maven.compiler.target>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <dependencies>
+    <dependency>
+      <groupId>io.github.usher-service</groupId>
+      <artifactId>usher-client</artifactId>
+      <version>0.1.0</version>
+    </dependency>
+  </dependencies>
+</project>
+POM
+cat >src/main/java/Main.java <<'MAIN'
+import io.github.usherservice.client.Question;
+import io.github.usherservice.client.Usher;
+import java.time.Duration;
+
+class Main {
+  public static void main(String[] args) {
+    try (Usher usher = Usher.builder(args[0]).key(args[1]).deadline(Duration.ofSeconds(10)).build()) {
+      System.out.println(usher.allowed(new Question("ben@example.com", "atelier", "project.access")));
+    }
+  }
+}
+MAIN
+mvn --quiet --batch-mode compile org.apache.maven.plugins:maven-dependency-plugin:3.11.0:build-classpath -Dmdep.outputFile=classpath
+test "$(java -cp "target/classes:$(cat classpath)" Main "$USHER_GRPC" "$USHER_KEY")" = true
