@@ -3,13 +3,13 @@
  *
  *   npm run test:interop
  *
- * Needs Go and Python 3 with venv, and their package registries the first time. Ends with 1 when a client was answered otherwise
+ * Needs Go, Python 3 with venv, a JDK 17 with Maven, and their package registries the first time. Ends with 1 when a client was answered otherwise
  * than it should be, with 2 when a tool is missing.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { NAMES, openServices } from '../wire/services.ts';
 import { CASES, faultsOf, type Outcome } from './cases.ts';
@@ -41,6 +41,10 @@ async function build(folder: string): Promise<Program[]> {
   const go = join(folder, 'go');
   cpSync(join(HERE, 'go'), go, { recursive: true });
   await run('go', ['build', '-o', 'interop', '.'], { cwd: go });
+  const java = join(folder, 'java');
+  cpSync(join(HERE, 'java'), java, { recursive: true });
+  await run('mvn', ['--quiet', '--batch-mode', 'compile'], { cwd: java });
+  const classes = [join(java, 'target/classes'), join(java, 'target/lib/*')].join(delimiter);
   const venv = join(folder, 'venv');
   const python = join(venv, 'bin', 'python');
   await run('python3', ['-m', 'venv', venv]);
@@ -57,6 +61,7 @@ async function build(folder: string): Promise<Program[]> {
     { name: 'grpc-js', command: join(ROOT, 'bin/node'), before: [join(HERE, 'grpc-js.ts')] },
     { name: 'grpc-go', command: join(go, 'interop'), before: [] },
     { name: 'grpcio (Python)', command: python, before: [join(HERE, 'python/interop.py')] },
+    { name: 'grpc-java', command: 'java', before: ['-cp', classes, 'Interop'] },
   ];
 }
 
@@ -72,7 +77,7 @@ async function faultsAt({ command, before }: Program, address: string): Promise<
   return CASES.flatMap((one) => faultsOf(one, said.get(one.name)).map((fault) => `${one.name}: ${fault}`));
 }
 
-for (const tool of ['go', 'python3']) {
+for (const tool of ['go', 'python3', 'java', 'mvn']) {
   const isThere = (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, tool)));
   if (isThere) continue;
   process.stderr.write(`${tool} was not found\n`);
