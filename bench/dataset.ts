@@ -57,6 +57,8 @@ export interface Dataset {
 
 export const BULK_APP = 'catalogue';
 export const EFFECTIVE_APP = 'suite';
+/** One of the ten, with 20 permissions. */
+export const USUAL_APP = 'crm';
 /** How many users of the data set belong to the applications of BulkCheck and Effective. */
 export const WIDE_USERS = 2000;
 

@@ -1,4 +1,4 @@
-/** `node bench/profile.ts hot|hot-deadlines|all|cold|bulk-hot|bulk|batch|batch-cold|explain|effective|rest|me|activity|bare|bare-rest [seconds]`: where CPU and memory go under that load. */
+/** `node bench/profile.ts hot|hot-deadlines|single|all|cold|bulk-hot|bulk|batch|batch-cold|explain|effective|effective-20|health|rest|me|activity|bare|bare-rest [seconds]`: where CPU and memory go under that load. */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +20,8 @@ interface Subject {
   cold: boolean;
   /** A deadline in each call. */
   timeouts?: true;
+  /** One call at a time, over one connection. */
+  alone?: true;
 }
 
 const SUBJECTS: Record<string, Subject> = {
@@ -33,6 +35,9 @@ const SUBJECTS: Record<string, Subject> = {
   'batch-cold': { protocol: 'grpc', workload: 'batch-all', bare: false, cold: true },
   explain: { protocol: 'grpc', workload: 'explain', bare: false, cold: false },
   effective: { protocol: 'grpc', workload: 'effective', bare: false, cold: false },
+  'effective-20': { protocol: 'grpc', workload: 'effective-20', bare: false, cold: false },
+  health: { protocol: 'grpc', workload: 'health', bare: false, cold: false },
+  single: { protocol: 'grpc', workload: 'hot', bare: false, cold: false, alone: true },
   rest: { protocol: 'http1', workload: 'rest', bare: false, cold: false },
   bare: { protocol: 'grpc', workload: 'hot', bare: true, cold: false },
   me: { protocol: 'http1', workload: 'profile', bare: false, cold: false },
@@ -103,7 +108,8 @@ async function main(): Promise<void> {
   const inspect = `--inspect=127.0.0.1:${inspectPort}`;
   const server = subject.bare ? await bareServer(subject.protocol, inspect) : await startService(lab, subject, inspect);
   try {
-    const connections = subject.protocol === 'grpc' ? 4 : 64;
+    const connections = subject.alone ? 1 : subject.protocol === 'grpc' ? 4 : 64;
+    const inFlight = subject.alone ? 1 : 64;
     const answers = subject.bare ? 'constant' : 'known';
     const { protocol, workload } = subject;
     const { port, requests } = server;
@@ -114,7 +120,7 @@ async function main(): Promise<void> {
     const pass: Partial<SliceOptions> = { order: 'once', from: 0, to: size };
     const load = async (): Promise<SliceResult> => {
       if (subject.cold) await server.clear();
-      return generator.slice('it', { inFlight: 64, durationMs, ...(subject.cold ? pass : {}) });
+      return generator.slice('it', { inFlight, durationMs, ...(subject.cold ? pass : {}) });
     };
     if (workload === 'all') await generator.slice('it', { inFlight: 64, ...pass });
     await load();

@@ -1,6 +1,6 @@
 /** The questions asked of the data set: made from the same seed, each with the answer that it must get. */
 import type { BenchApplication, Dataset } from './dataset.ts';
-import { BULK_APP, EFFECTIVE_APP, WIDE_USERS } from './dataset.ts';
+import { BULK_APP, WIDE_USERS } from './dataset.ts';
 import type { BenchQuestion, BenchSubject } from './oracle.ts';
 import { Random } from './random.ts';
 
@@ -86,10 +86,10 @@ export function bulkQuestions(dataset: Dataset, users = WIDE_USERS): BulkQuestio
   return subjects(dataset, app, random, users).map((s) => ({ ...s, permissions: random.shuffle([...codes]) }));
 }
 
-/** Effective of an application with 30 permissions for each of `users` users (at most 2,000). */
-export function effectiveQuestions(dataset: Dataset, users = WIDE_USERS): BenchSubject[] {
-  const app = dataset.applications.get(EFFECTIVE_APP) as BenchApplication;
-  return subjects(dataset, app, new Random(13), users);
+/** Effective of an application for each of 2,000 users, half of those with an override for its resource. */
+export function effectiveQuestions(dataset: Dataset, code: string): BenchSubject[] {
+  const app = dataset.applications.get(code) as BenchApplication;
+  return subjects(dataset, app, new Random(13), WIDE_USERS);
 }
 
 function subjects(dataset: Dataset, app: BenchApplication, random: Random, users: number): BenchSubject[] {

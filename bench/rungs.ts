@@ -36,7 +36,7 @@ export interface Load {
   readonly connections: number;
   readonly inFlight: number;
   readonly timeouts: boolean;
-  readonly workload: 'hot' | 'health';
+  readonly workload: 'hot' | 'effective-20' | 'health';
 }
 
 /** All servers at once, on one core, and a generator; one of them is asked at a time. */

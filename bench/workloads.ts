@@ -1,6 +1,6 @@
 /** The workloads by name: what is sent and what must come back, built from the data set. */
 import type { BenchApplication, Dataset, Level } from './dataset.ts';
-import { makeDataset, makeManifestDataset } from './dataset.ts';
+import { EFFECTIVE_APP, makeDataset, makeManifestDataset, USUAL_APP } from './dataset.ts';
 import type { Workload } from './load.ts';
 import { type BenchQuestion, Oracle } from './oracle.ts';
 import { allQuestions, batches, bulkQuestions, effectiveQuestions, hotQuestions, questionsOf } from './questions.ts';
@@ -41,6 +41,8 @@ export type WorkloadName =
   | 'explain'
   /** Effective of 30 permissions for 2,000 users. */
   | 'effective'
+  /** Effective of 20 permissions for as many. */
+  | 'effective-20'
   /** Check, one question about each user of the manifest's application. */
   | 'manifest'
   /** The hot questions over REST. A level cannot be left out of the answer there, so all are asked without one. */
@@ -101,8 +103,8 @@ function manifestItems(): Item[] {
   return questionsOf(dataset, app as BenchApplication).map((q) => checkItem(oracle, q));
 }
 
-function effectiveItems(dataset: Dataset, oracle: Oracle): Item[] {
-  return effectiveQuestions(dataset).map((s) => {
+function effectiveItems(dataset: Dataset, oracle: Oracle, code: string): Item[] {
+  return effectiveQuestions(dataset, code).map((s) => {
     const app = dataset.applications.get(s.app) as BenchApplication;
     const lines = inEffectiveOrder(app).map((p) => ({
       ...p,
@@ -226,7 +228,9 @@ export class Workloads {
         return { ...grpcWorkload('Explain', 4, items, answers), isRight };
       }
       case 'effective':
-        return grpcWorkload('Effective', 2, effectiveItems(this.#dataset, oracle), answers);
+        return grpcWorkload('Effective', 2, effectiveItems(this.#dataset, oracle, EFFECTIVE_APP), answers);
+      case 'effective-20':
+        return grpcWorkload('Effective', 2, effectiveItems(this.#dataset, oracle, USUAL_APP), answers);
       case 'manifest':
         return grpcWorkload('Check', 4, manifestItems(), answers);
       case 'health':

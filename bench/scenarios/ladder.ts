@@ -18,6 +18,7 @@ const CONNECTIONS = [1, 4, 16, 256];
 const IDLE = 1000;
 /** Of check-hot, and of the goals below. */
 const USUAL = 4;
+const EFFECTIVE = 'Effective of 20 permissions';
 
 type Goals = Partial<Record<'ratio' | 'p99', { atLeast: number } | { atMost: number }>>;
 
@@ -91,6 +92,7 @@ async function cleartext(lab: Lab, results: Results, idle: number[][]): Promise<
         results.add(titleOf(connections, timeouts), await rungs.measure({ ...usual, connections, inFlight, timeouts }));
       }
     }
+    results.add(EFFECTIVE, await rungs.measure({ ...usual, workload: 'effective-20' }));
     results.add('one at a time', await rungs.measure({ ...usual, connections: 1, inFlight: 1 }));
   } finally {
     await rungs.end();
@@ -165,12 +167,10 @@ export async function ladder(lab: Lab): Promise<Row[]> {
   }
   const hot = CONNECTIONS.map((connections) => results.get(titleOf(connections, false)));
   const late = CONNECTIONS.map((connections) => results.get(titleOf(connections, true)));
-  const [alone, tls, passed] = ['one at a time', 'TLS', 'passed on'].map((title) => results.get(title)) as [
-    Setting,
-    Setting,
-    Setting,
-  ];
-  lab.say(`for docs/performance.md\n${markdown([...hot, ...late, tls, alone])}`);
+  const [alone, tls, wide, passed] = ['one at a time', 'TLS', EFFECTIVE, 'passed on'].map((title) =>
+    results.get(title),
+  ) as [Setting, Setting, Setting, Setting];
+  lab.say(`for docs/performance.md\n${markdown([...hot, ...late, tls, wide, alone])}`);
   const { svg } = lab.settings;
   if (svg !== undefined) writeFileSync(svg, ladderPlot(CONNECTIONS, hot, late));
   const toBare = (steps: Steps): number => of(steps, FRONT).p50 / of(steps, 'bare').p50;
@@ -179,6 +179,7 @@ export async function ladder(lab: Lab): Promise<Row[]> {
     ...hot.flatMap((one, at) => rowsOf(one, isUsual(at) ? { ratio: { atLeast: 12 }, p99: { atMost: 0.25 } } : {})),
     ...late.flatMap((one, at) => rowsOf(one, isUsual(at) ? { ratio: { atLeast: 7 } } : {})),
     ...rowsOf(tls, { ratio: { atLeast: 6 } }),
+    ...rowsOf(wide, { ratio: { atLeast: 1 } }),
     row(NAME, 'one at a time: front, p50 to bare', '', alone.runs.map(toBare), { atMost: 0.5 }),
     ...RUNGS.map((name) =>
       row(
