@@ -259,15 +259,23 @@ export class Engine {
   /** Every permission that the application defines, with what the subject holds of it; all of one revision. */
   effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: string }> {
     return this.#ask(subject, options, (grounds) => {
-      const { policy, person, member, overrides } = grounds;
-      this.unknownCodes.checkType(policy.value, subject.resourceType);
-      const levels = overrides === null ? null : overrides.value.levels;
-      const items = policy.value.ordered.map((permission): EffectiveItem => {
-        const { code, tiered, groupName, global } = permission;
-        const { level, granted, source } = evaluate(person.value, member.value, permission, levels);
-        return { code, tiered, groupName, global, level, granted, source };
-      });
-      return { items, revision: this.revision };
+      return { items: this.#itemsOf(subject, grounds), revision: this.revision };
+    });
+  }
+
+  /** The items of `effective` if all facts are cached; else null: call `effective`. Synchronous, like `peek`. */
+  peekEffective(subject: Subject): EffectiveItem[] | null {
+    const grounds = this.#grounds.find(subject, this.#now, Number.POSITIVE_INFINITY);
+    return grounds === null ? null : this.#itemsOf(subject, grounds);
+  }
+
+  #itemsOf(subject: Subject, { policy, person, member, overrides }: DecisionFacts): EffectiveItem[] {
+    this.unknownCodes.checkType(policy.value, subject.resourceType);
+    const levels = overrides === null ? null : overrides.value.levels;
+    return policy.value.ordered.map((permission): EffectiveItem => {
+      const { code, tiered, groupName, global } = permission;
+      const { level, granted, source } = evaluate(person.value, member.value, permission, levels);
+      return { code, tiered, groupName, global, level, granted, source };
     });
   }
 

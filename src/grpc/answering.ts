@@ -1,6 +1,6 @@
 /**
- * The methods of the service as this listener serves them: a request's bytes in, an answer's bytes out. Check, BulkCheck and
- * BatchCheck are read and written by hand (docs/adr/0003), everything else by generated code; rpc/methods.ts has the answers.
+ * The methods of the service as this listener serves them: a request's bytes in, an answer's bytes out. Check, BulkCheck,
+ * BatchCheck and Effective are read and written by hand (docs/adr/0003), everything else by generated code; rpc/methods.ts has the answers.
  */
 
 import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
@@ -11,16 +11,24 @@ import type { Watch, WatchBatch } from '../engine/watch.ts';
 import { WatchRequestSchema, WatchResponseSchema } from '../gen/usher/permission/v1/permission_pb.ts';
 import { answerBatch, type BatchCheckAnswer } from '../rpc/batch-check.ts';
 import type { Call, CheckFields, PermissionEngine } from '../rpc/call.ts';
-import { answersOf, type BulkCheckAnswer, type CheckAnswer, RPCS, UNARY } from '../rpc/methods.ts';
+import {
+  answersOf,
+  type BulkCheckAnswer,
+  type CheckAnswer,
+  type EffectiveAnswer,
+  RPCS,
+  UNARY,
+} from '../rpc/methods.ts';
 import { PROTO } from '../rpc/naming.ts';
 import { decodeStrictly } from '../rpc/strict.ts';
 import { openWatch, toWatchResponse } from '../rpc/watch.ts';
 import type { Handle } from './bridge.ts';
-import { readBatch, readBulk, readCheck } from './codec/read.ts';
-import { CheckAnswers, writeBatch, writeBulk } from './codec/write.ts';
+import { readBatch, readBulk, readCheck, readEffective } from './codec/read.ts';
+import { CheckAnswers, writeBatch, writeBulk, writeEffective } from './codec/write.ts';
 import { readKeptBatch } from './kept-batch.ts';
 import { type CheckCache, requestText } from './request-cache.ts';
 import type { OpenStream } from './streaming.ts';
+import { checkSize, MAX_MESSAGE } from './waiting.ts';
 
 /** No signal: one per call would cost more than the statement it waits for, and the loaded data serves others. */
 const CALL: Call = { naming: PROTO };
@@ -35,6 +43,7 @@ export function createHandles(engine: PermissionEngine, known: Known): ReadonlyM
     Check: checkByHand(engine, known),
     BulkCheck: bulkCheckByHand(engine),
     BatchCheck: batchCheckByHand(engine, known),
+    Effective: effectiveByHand(engine),
   };
   return new Map(
     UNARY.map((method) => [
@@ -99,6 +108,18 @@ function batchCheckByHand(engine: PermissionEngine, known: Known): Handle {
     const read = readKeptBatch(known, request);
     const answer =
       read === null ? RPCS.batchCheck.ask(engine, readBatch(request), CALL) : answerBatch(engine, read, CALL);
+    return answer instanceof Promise ? answer.then(write) : write(answer);
+  };
+}
+
+function effectiveByHand(engine: PermissionEngine): Handle {
+  const write = ({ items, revision }: EffectiveAnswer) => {
+    const answer = writeEffective(items, revision);
+    checkSize(answer, MAX_MESSAGE);
+    return answer;
+  };
+  return (request) => {
+    const answer = RPCS.effective.ask(engine, readEffective(request), CALL);
     return answer instanceof Promise ? answer.then(write) : write(answer);
   };
 }

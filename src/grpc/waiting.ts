@@ -136,16 +136,20 @@ export class WaitingCalls {
   }
 }
 
+/** Throws PAYLOAD_TOO_LARGE. For answers that waited, and for those at once that may be as long as an application is large. */
+export function checkSize(answer: Buffer, most: number): void {
+  if (answer.length <= most) return;
+  throw new UsherError(
+    'PAYLOAD_TOO_LARGE',
+    `The answer is larger than ${most} bytes; split the question into several BulkCheck calls.`,
+  );
+}
+
 /** Never rejects. */
 async function settle(call: WaitingCall, work: Promise<Buffer>): Promise<void> {
   try {
     const answer = await work;
-    if (answer.length > call.mostBytes) {
-      throw new UsherError(
-        'PAYLOAD_TOO_LARGE',
-        `The answer is larger than ${call.mostBytes} bytes; split the question into several BulkCheck calls.`,
-      );
-    }
+    checkSize(answer, call.mostBytes);
     call.answer(answer);
   } catch (error) {
     call.fail(error);

@@ -24,6 +24,7 @@ export type PermissionEngine = Pick<
   | 'peekBatch'
   | 'batch'
   | 'explain'
+  | 'peekEffective'
   | 'effective'
   | 'reach'
 > & { readonly lists: Pick<Engine['lists'], 'subjects' | 'resources'> };

@@ -53,7 +53,7 @@ export interface BulkCheckAnswer extends BulkAnswer {
   readonly level: Level;
 }
 
-interface EffectiveAnswer {
+export interface EffectiveAnswer {
   readonly items: readonly EffectiveItem[];
   readonly revision: string;
 }
@@ -113,15 +113,23 @@ function bulkCheck(engine: PermissionEngine, request: BulkCheckFields, call: Cal
   return answerBulk(engine, subject, codes, optionsOf(minRevision, call)).then(answered, rejected);
 }
 
-async function effective(engine: PermissionEngine, request: SubjectFields, call: Call): Promise<EffectiveAnswer> {
+function effective(engine: PermissionEngine, request: SubjectFields, call: Call): MaybePromise<EffectiveAnswer> {
   const subject = readSubject(request, call.naming.fields);
   const minRevision = readRevision(request.minRevision);
-  if (subject === null) return { items: [], revision: await reached(engine, minRevision) };
-  try {
-    return await engine.effective(subject, optionsOf(minRevision, call));
-  } catch (error) {
+  const rejected = (error: unknown): never => {
     throw withCallerPath(error, pathsOf(call.naming.fields));
+  };
+  if (subject === null) {
+    const nothing = (revision: string) => ({ items: [], revision });
+    return engine.isReached(minRevision) ? nothing(engine.revision) : reached(engine, minRevision).then(nothing);
   }
+  try {
+    const items = engine.isReached(minRevision) ? engine.peekEffective(subject) : null;
+    if (items !== null) return { items, revision: engine.revision };
+  } catch (error) {
+    rejected(error);
+  }
+  return engine.effective(subject, optionsOf(minRevision, call)).catch(rejected);
 }
 
 type Methods = typeof PermissionService.method;

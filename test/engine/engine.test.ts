@@ -56,6 +56,21 @@ describe('answers', () => {
     expect(engine.sizes().decisions).toBe(0);
   });
 
+  test('effective is at hand once its facts are cached, until one of them changes', async () => {
+    const { engine, source } = await fixture();
+    const subject = { email: ADA, app: 'shop', resourceType: '', resourceId: '' };
+    expect(engine.peekEffective(subject)).toBeNull();
+    const { items } = await engine.effective(subject);
+    expect(engine.peekEffective(subject)).toEqual(items);
+    expect(engine.peekEffective({ ...subject, resourceType: 'order', resourceId: '1' })).toBeNull();
+    source.database.write([{ kind: 'roles-of-user', app: 'shop', email: ADA, roles: [] }]);
+    await engine.reach({ number: source.database.head, nonce: null });
+    expect(engine.peekEffective(subject)).toBeNull();
+    expect((await engine.effective(subject)).items.map(({ granted }) => granted)).toEqual([false, false]);
+    engine.dropAll();
+    expect(engine.peekEffective(subject)).toBeNull();
+  });
+
   test('an override applies to the requested resource, and is loaded for it', async () => {
     const { engine, source } = await fixture();
     const order = { resourceType: 'order', resourceId: '7' };

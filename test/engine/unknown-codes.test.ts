@@ -145,6 +145,7 @@ test('every question of the engine rejects an unknown code of a strict applicati
   expect(() => engine.peek(ask({ permission: 'raed' }))).toThrow(UnknownCode);
   expect(() => engine.peekBulk(global, ['read', 'raed'])).toThrow(UnknownCode);
   expect(() => engine.peekBulk(subject, ['read'])).toThrow(UnknownCode);
+  expect(() => engine.peekEffective(subject)).toThrow(UnknownCode);
   // Nothing of a refused question may be answered from the cache when the application stops being strict.
   expect(engine.sizes().decisions).toBe(1);
   source.database.write([{ kind: 'set-strict', app: 'shop', strict: false }]);

@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { UsherError } from '../../src/base/errors.ts';
+import type { EffectiveItem } from '../../src/engine/types.ts';
 import {
   call,
   callBytes,
@@ -332,17 +333,14 @@ describe('trouble', () => {
     }
   });
 
-  test('an answer of more than 1 MiB is RESOURCE_EXHAUSTED with advice', async () => {
+  test.each(['waited for', 'at hand'])('an answer of more than 1 MiB, %s, is RESOURCE_EXHAUSTED', async (when) => {
     const door = await openDoor();
-    door.engine.items = Array.from({ length: 9000 }, (_, i) => ({
-      code: `${'p'.repeat(120)}${i}`,
-      tiered: false,
-      groupName: null,
-      global: true,
-      level: 0,
-      granted: false,
-      source: 0,
-    }));
+    const items = Array.from({ length: 9000 }, (_, i): EffectiveItem => {
+      const code = `${'p'.repeat(120)}${i}`;
+      return { code, tiered: false, groupName: null, global: true, level: 0, granted: false, source: 0 };
+    });
+    if (when === 'at hand') door.engine.peekEffective = () => items;
+    else door.engine.items = items;
     const refusal = await refusalOf(call(openClient(door.port), 'Effective', SUBJECT));
     expect(refusal).toMatchObject({ status: status.RESOURCE_EXHAUSTED, reason: 'PAYLOAD_TOO_LARGE' });
     expect(refusal.text).toContain('BulkCheck');

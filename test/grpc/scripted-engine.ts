@@ -123,6 +123,11 @@ export class ScriptedEngine implements PermissionEngine {
     return { decision, rule: 5, rules, override: null, roles, known, revision: this.revision };
   }
 
+  /** Never knows, as `peekBulk`. */
+  peekEffective(): EffectiveItem[] | null {
+    return null;
+  }
+
   async effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: string }> {
     this.asked.push({ method: 'effective', what: subject, options });
     await this.#wait(options);

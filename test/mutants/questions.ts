@@ -55,6 +55,45 @@ export const QUESTIONS: readonly Mutant[] = [
     'property/codec-batch',
   ),
   mutant(
+    'the codec writes a permission as granted for its rule',
+    'grpc/codec/write.ts',
+    'if (granted) writePair(0x30, 1);',
+    'if (source !== Source.NONE) writePair(0x30, 1);',
+    'property/codec-answers',
+  ),
+  mutant(
+    'an answer at hand may be larger than a message',
+    'grpc/answering.ts',
+    'checkSize(answer, MAX_MESSAGE);',
+    '',
+    'grpc/refusals',
+  ),
+  mutant(
+    'Effective at hand is older than asked for',
+    'rpc/methods.ts',
+    'const items = engine.isReached(minRevision) ? engine.peekEffective(subject) : null;',
+    'const items = engine.peekEffective(subject);',
+    'property/effective',
+  ),
+  mutant(
+    'Effective at hand takes an unknown type of resource',
+    'engine/engine.ts',
+    `DecisionFacts): EffectiveItem[] {
+    this.unknownCodes.checkType(policy.value, subject.resourceType);`,
+    'DecisionFacts): EffectiveItem[] {',
+    'engine/unknown-codes',
+  ),
+  mutant(
+    'the codec reads an address outside ASCII byte by byte',
+    'grpc/codec/read.ts',
+    `if (end > WINDOW || !isAscii(bytes)) return null;
+  const text = readLatin1(bytes, 0, end);
+  let email`,
+    `const text = readLatin1(bytes, 0, end);
+  let email`,
+    'property/codec',
+  ),
+  mutant(
     'the codec reads text outside ASCII as a code',
     'grpc/codec/read.ts',
     'if (!ascii && !isAscii(bytes.subarray(start, stop))) return null;',

@@ -2,9 +2,14 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isAllowed } from '../../src/engine/question.ts';
-import { type Decision, Level, Source } from '../../src/engine/types.ts';
-import { BulkCheckResponseSchema, CheckResponseSchema } from '../../src/gen/usher/permission/v1/permission_pb.ts';
-import { CheckAnswers, writeBulk } from '../../src/grpc/codec/write.ts';
+import { type Decision, type EffectiveItem, Level, Source } from '../../src/engine/types.ts';
+import {
+  BulkCheckResponseSchema,
+  CheckResponseSchema,
+  EffectiveResponseSchema,
+} from '../../src/gen/usher/permission/v1/permission_pb.ts';
+import { CheckAnswers, writeBulk, writeEffective } from '../../src/grpc/codec/write.ts';
+import { RPCS } from '../../src/rpc/methods.ts';
 import { INPUTS, textOf } from './messages.ts';
 
 /** Answers written by hand against protobuf-es (docs/adr/0003): the same bytes. */
@@ -54,6 +59,49 @@ describe('answers of the codec', () => {
       }),
       { numRuns: ANSWERS },
     );
+  });
+
+  const item: fc.Arbitrary<EffectiveItem> = fc.record({
+    code: textOf(128),
+    tiered: fc.boolean(),
+    groupName: fc.oneof(fc.constant(null), textOf(128)),
+    global: fc.boolean(),
+    level: fc.constantFrom(...Object.values(Level)),
+    granted: fc.boolean(),
+    source: fc.constantFrom(...Object.values(Source)),
+  });
+  const generated = (items: readonly EffectiveItem[], at: string) =>
+    toBinary(
+      EffectiveResponseSchema,
+      create(EffectiveResponseSchema, RPCS.effective.toMessage({ items, revision: at })),
+    );
+
+  test("an EffectiveResponse equals protobuf-es's", () => {
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 60 }), fc.oneof(revision, fc.constant('')), (items, at) => {
+        expect(writeEffective(items, at).equals(generated(items, at))).toBe(true);
+      }),
+      { numRuns: ANSWERS },
+    );
+  });
+
+  test('an EffectiveResponse that is larger than the buffer is correct, and a small one after it', () => {
+    for (const count of [1, 3000, 0, 700, 2]) {
+      const items = Array.from({ length: count }, (_, i): EffectiveItem => {
+        const text = '漢'.repeat(128 + (i % 5000 === 1 ? 6000 : 0));
+        return {
+          code: `${text}${i}`,
+          tiered: i % 2 === 0,
+          groupName: i % 3 === 0 ? null : text,
+          global: i % 5 === 0,
+          level: Level.VIEW,
+          granted: true,
+          source: Source.ROLE,
+        };
+      });
+      expect(writeEffective(items, '7.31').equals(generated(items, '7.31'))).toBe(true);
+    }
+    expect(writeEffective([], '').length).toBe(0);
   });
 
   test('answers larger than the buffer are correct, and small ones after them', () => {

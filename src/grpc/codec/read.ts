@@ -1,5 +1,5 @@
 /**
- * Reading Check, BulkCheck and BatchCheck requests, by hand (docs/adr/0003). Two ways that must not disagree:
+ * Reading Check, BulkCheck, BatchCheck and Effective requests, by hand (docs/adr/0003). Two ways that must not disagree:
  *
  * - The fast way takes what nearly every client sends: ASCII text, one-byte tags and lengths, known fields in any order,
  *   everything within its limits. It only accepts; at the first byte outside these rules it gives up.
@@ -11,9 +11,9 @@
 import { isAscii } from 'node:buffer';
 import { LIMITS } from '../../base/grammar.ts';
 import { Level } from '../../engine/types.ts';
-import { BatchCheckRequestSchema } from '../../gen/usher/permission/v1/permission_pb.ts';
+import { BatchCheckRequestSchema, EffectiveRequestSchema } from '../../gen/usher/permission/v1/permission_pb.ts';
 import type { BatchCheckFields } from '../../rpc/batch-check.ts';
-import type { CheckFields } from '../../rpc/call.ts';
+import type { CheckFields, SubjectFields } from '../../rpc/call.ts';
 import type { BulkCheckFields } from '../../rpc/methods.ts';
 import { decodeStrictly } from '../../rpc/strict.ts';
 import { readLatin1 } from '../latin1.ts';
@@ -37,6 +37,11 @@ export function readBulk(bytes: Buffer): BulkCheckFields {
 /** Throws VALIDATION_FAILED for malformed messages. BatchCheck validates each check. */
 export function readBatch(bytes: Buffer): BatchCheckFields {
   return readBatchShort(bytes) ?? decodeStrictly(BatchCheckRequestSchema, bytes);
+}
+
+/** Throws VALIDATION_FAILED for malformed messages. What a subject must be, its reader knows (engine/question.ts). */
+export function readEffective(bytes: Buffer): SubjectFields {
+  return readEffectiveShort(bytes) ?? decodeStrictly(EffectiveRequestSchema, bytes);
 }
 
 // The tags of the requests, which share their numbers: field number × 8 + wire type.
@@ -212,6 +217,33 @@ function readBulkShort(bytes: Buffer): BulkCheckFields | null {
   if (permissions.length === 0 || !isWithinLimits(email, app, resourceType, resourceId, minRevision, level))
     return null;
   return { email, app, permissions, resourceType, resourceId, accessLevel: level, minRevision };
+}
+
+function readEffectiveShort(bytes: Buffer): SubjectFields | null {
+  const end = bytes.length;
+  if (end > WINDOW || !isAscii(bytes)) return null;
+  const text = readLatin1(bytes, 0, end);
+  let email = '';
+  let app = '';
+  let resourceType = '';
+  let resourceId = '';
+  let minRevision = '';
+  let at = 0;
+  while (at < end) {
+    const tag = bytes[at] as number;
+    const start = at + 2;
+    // Past the end the length is undefined, and so is what follows from it.
+    at = start + (bytes[at + 1] as number);
+    if (!(at <= end)) return null;
+    const piece = text.substring(start, at);
+    if (tag === EMAIL) email = piece;
+    else if (tag === APP) app = piece;
+    else if (tag === RESOURCE_TYPE) resourceType = piece;
+    else if (tag === RESOURCE_ID) resourceId = piece;
+    else if (tag === MIN_REVISION) minRevision = piece;
+    else return null;
+  }
+  return { email, app, resourceType, resourceId, minRevision };
 }
 
 /** The rules of permission.proto for ASCII text of at most 127 characters, as yes or no: the slow way names the issues. */

@@ -1,7 +1,8 @@
-/** Writing answers of Check, BulkCheck and BatchCheck, by hand (docs/adr/0003). Fields that hold their default are left out, as in proto3. */
+/** Writing answers of Check, BulkCheck, BatchCheck and Effective, by hand (docs/adr/0003). Fields that hold their default are left out, as in proto3. */
 
 import { isAllowed } from '../../engine/question.ts';
-import { type Decision, Level, Source } from '../../engine/types.ts';
+import { type Decision, type EffectiveItem, Level, Source } from '../../engine/types.ts';
+import { PermissionType } from '../../gen/usher/permission/v1/permission_pb.ts';
 
 const LEVELS = Level.EDIT + 1;
 const SOURCES = Source.APP_ADMIN + 1;
@@ -81,6 +82,27 @@ export function writeBatch(decisions: readonly Decision[], levels: readonly Leve
     if (isAllowed(decision, levels[index] as Level)) writePair(0x08, 1);
     if (decision.level !== Level.NONE) writePair(0x10, decision.level);
     if (decision.source !== Source.NONE) writePair(0x18, decision.source);
+    closeField(inner);
+  }
+  reserve(revision.length);
+  if (revision !== '') writeText(0x12, revision);
+  return Buffer.from(scratch.subarray(0, at));
+}
+
+/** An EffectiveResponse. The buffer is the caller's. */
+export function writeEffective(items: readonly EffectiveItem[], revision: string): Buffer {
+  at = 0;
+  for (const { code, tiered, groupName, global, level, granted, source } of items) {
+    reserve(code.length + (groupName === null ? 0 : groupName.length));
+    const inner = openField(0x0a);
+    if (code !== '') writeText(0x0a, code);
+    writePair(0x10, tiered ? PermissionType.TIERED : PermissionType.BINARY);
+    // An empty group is not the same as none.
+    if (groupName !== null) writeText(0x1a, groupName);
+    if (global) writePair(0x20, 1);
+    if (level !== Level.NONE) writePair(0x28, level);
+    if (granted) writePair(0x30, 1);
+    if (source !== Source.NONE) writePair(0x38, source);
     closeField(inner);
   }
   reserve(revision.length);

@@ -7,11 +7,13 @@ import { parseRevision } from '../../../src/engine/question.ts';
 import {
   ANY_REVISION,
   type Decision,
+  type EffectiveItem,
   type FactsSource,
   type LogWindow,
   type Question,
   type Revision,
   type RevisionToken,
+  type Subject,
 } from '../../../src/engine/types.ts';
 import { answerOf, effectiveOf } from '../../oracle/oracle.ts';
 import type { Rows } from '../../oracle/rows.ts';
@@ -260,23 +262,13 @@ export class Instance {
   effective(): void {
     const { permission: _, ...subject } = this.#question();
     const asked = this.#asked();
-    this.#judgeLater(asked, this.engine.effective(subject, { minRevision: asked.token }), ({ items }, rows) => {
-      const expected = effectiveOf(rows, subject);
-      return (
-        items.length === expected.length &&
-        items.every((item, index) => {
-          const row = expected[index];
-          return (
-            row !== undefined &&
-            item.code === row.code &&
-            item.tiered === (row.type === 'tiered') &&
-            item.groupName === row.groupName &&
-            item.global === row.global &&
-            isSame({ ...item, tiered: true }, row)
-          );
-        })
-      );
-    });
+    if (this.engine.isReached(asked.token)) {
+      const items = this.engine.peekEffective(subject);
+      if (items !== null) this.#judge(asked, this.engine.revision, (rows) => isEffective(items, rows, subject));
+    }
+    this.#judgeLater(asked, this.engine.effective(subject, { minRevision: asked.token }), ({ items }, rows) =>
+      isEffective(items, rows, subject),
+    );
   }
 
   #judgeLater<T extends { revision: string }>(
@@ -333,4 +325,22 @@ export function randomQuestion(random: Random): Question {
 function isSame(decision: Decision, expected: Parameters<typeof asDecision>[0]): boolean {
   const { granted, level, source } = asDecision(expected);
   return decision.granted === granted && decision.level === level && decision.source === source;
+}
+
+function isEffective(items: readonly EffectiveItem[], rows: Rows, subject: Subject): boolean {
+  const expected = effectiveOf(rows, subject);
+  return (
+    items.length === expected.length &&
+    items.every((item, index) => {
+      const row = expected[index];
+      return (
+        row !== undefined &&
+        item.code === row.code &&
+        item.tiered === (row.type === 'tiered') &&
+        item.groupName === row.groupName &&
+        item.global === row.global &&
+        isSame({ ...item, tiered: true }, row)
+      );
+    })
+  );
 }
