@@ -203,6 +203,7 @@ export class Connection implements Host {
   #receive(chunk: Buffer): void {
     this.heard = true;
     if (this.#ended) return;
+    this.outbound.beginRead();
     try {
       this.#reader.read(this.#preface.isRead ? chunk : this.#preface.read(chunk));
     } catch (error) {

@@ -40,6 +40,8 @@ export const Setting = {
 /** The first bytes of every client (RFC 9113 section 3.4). */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
+export const NOTHING: Buffer = Buffer.alloc(0);
+
 /** Bytes of a frame's header. */
 export const FRAME_HEADER = 9;
 /** The largest payload that either side sends here: the protocol's initial value. */

@@ -15,14 +15,12 @@ import {
   putStreamId,
   windowUpdateFrame,
 } from './frames.ts';
+import { Gathered } from './gathered.ts';
 import { headersFrames } from './headers-frames.ts';
 import { EMPTY_TABLE, encodeHeaders } from './hpack.ts';
 import { PREFIX } from './message.ts';
 import type { Pending, Stream } from './stream.ts';
 
-/** What is gathered before it is written, at least; a turn that sends more writes several times. */
-const LEAST = 1024;
-const MOST = 32_768;
 /** Credit for the whole connection is sent in portions of at least this size. */
 const CREDIT = 8192;
 /** Answers that wait for a client's window, a connection: the same as `grpc-node.max_session_memory`. */
@@ -32,11 +30,9 @@ export class Outbound {
   readonly #socket: Duplex;
   readonly #finished: (stream: Stream) => void;
   readonly #sent: (stream: Stream, bytes: number) => void;
-  /** Made anew for each write, since the socket may keep it for as long as the client does not read. */
-  #gathered: Buffer = NOTHING;
-  #length = 0;
-  /** What the next turn will probably send: what the last one did. */
-  #expected = LEAST;
+  readonly #gathered: Gathered;
+  /** During a read, whose end flushes. */
+  #reading = false;
   #scheduled = false;
   readonly #flushLater = () => {
     this.#scheduled = false;
@@ -61,6 +57,9 @@ export class Outbound {
    */
   constructor(socket: Duplex, finished: (stream: Stream) => void, sent: (stream: Stream, bytes: number) => void) {
     this.#socket = socket;
+    this.#gathered = new Gathered((bytes) => {
+      if (socket.writable) socket.write(bytes);
+    });
     this.#finished = finished;
     this.#sent = sent;
   }
@@ -78,15 +77,14 @@ export class Outbound {
   /** Whole frames that need no window. */
   frames(bytes: Buffer, start = 0, end: number = bytes.length): void {
     const at = this.#reserve(end - start);
-    bytes.copy(this.#gathered, at, start, end);
+    bytes.copy(this.#gathered.bytes, at, start, end);
   }
 
   /** The answer of a call that succeeded. Returns whether it was sent whole; else `finished` is called later. */
   answer(stream: Stream, message: Buffer): boolean {
     const size = PREFIX + message.length;
     const frames = this.#answerFrames;
-    const room = Math.min(this.window, this.initialWindow + stream.extraWindow, MAX_PAYLOAD);
-    if (size > room || frames === null) {
+    if (size > this.#room(stream) || frames === null) {
       this.#answerInPieces(stream, message);
       return stream.outbox === null;
     }
@@ -95,7 +93,7 @@ export class Outbound {
     const { head, tail } = frames;
     if (frames === FIRST) this.#answerFrames = REPEATED;
     const start = this.#reserve(head.length + FRAME_HEADER + size + tail.length);
-    const bytes = this.#gathered;
+    const { bytes } = this.#gathered;
     bytes.set(head, start);
     putStreamId(bytes, start, id);
     let at = start + head.length;
@@ -131,19 +129,44 @@ export class Outbound {
   }
 
   /** A block of headers that uses no table, behind the data of its stream that still waits. */
-  headers(stream: Stream, block: Buffer, endStream: boolean): void {
-    if (stream.outbox === null) this.#putHeaders(stream.id, block, endStream);
-    else this.#queue(stream, { bytes: block, isData: false, endStream });
+  headers(stream: Stream, block: Buffer, endStream: boolean, start = 0, end: number = block.length): void {
+    if (stream.outbox === null) this.#putHeaders(stream.id, block, endStream, start, end);
+    else this.#queue(stream, { bytes: Buffer.from(block.subarray(start, end)), isData: false, endStream });
   }
 
-  #putHeaders(streamId: number, block: Buffer, endStream: boolean): void {
-    const whole = this.#answerFrames === null ? Buffer.concat([EMPTY_TABLE, block]) : block;
-    this.frames(headersFrames(streamId, whole, endStream ? Flag.END_STREAM : Flag.NONE));
+  #putHeaders(streamId: number, bytes: Buffer, endStream: boolean, start: number, end: number): void {
+    const flags = endStream ? Flag.END_STREAM : Flag.NONE;
+    if (this.#answerFrames === null || end - start > MAX_PAYLOAD) {
+      const block = bytes.subarray(start, end);
+      const whole = this.#answerFrames === null ? Buffer.concat([EMPTY_TABLE, block]) : block;
+      this.frames(headersFrames(streamId, whole, flags));
+    } else this.#putFrame(Frame.HEADERS, flags | Flag.END_HEADERS, streamId, bytes, start, end);
   }
 
-  /** Data of a stream, as far as there is room, the rest when there is. The bytes are kept until then. */
-  data(stream: Stream, bytes: Buffer, endStream: boolean): void {
-    this.#queue(stream, { bytes, isData: true, endStream });
+  #putFrame(type: number, flags: number, streamId: number, payload: Buffer, start: number, end: number): void {
+    const at = this.#reserve(FRAME_HEADER + end - start);
+    const { bytes } = this.#gathered;
+    putFrameHeader(bytes, at, end - start, type, flags, streamId);
+    payload.copy(bytes, at + FRAME_HEADER, start, end);
+  }
+
+  /** Data of a stream, as far as there is room, the rest when there is: then it is copied. */
+  data(stream: Stream, bytes: Buffer, endStream: boolean, start = 0, end: number = bytes.length): void {
+    if (stream.outbox !== null || end - start > this.#room(stream)) {
+      this.#queue(stream, { bytes: Buffer.from(bytes.subarray(start, end)), isData: true, endStream });
+    } else this.#putData(stream, bytes, start, end, endStream);
+  }
+
+  /** How much data of a stream may be sent in a frame. */
+  #room({ extraWindow }: Stream): number {
+    return Math.min(this.window, this.initialWindow + extraWindow, MAX_PAYLOAD);
+  }
+
+  #putData(stream: Stream, bytes: Buffer, start: number, end: number, endStream: boolean): void {
+    this.#putFrame(Frame.DATA, endStream ? Flag.END_STREAM : Flag.NONE, stream.id, bytes, start, end);
+    this.window -= end - start;
+    stream.extraWindow -= end - start;
+    this.#sent(stream, end - start);
   }
 
   #queue(stream: Stream, pending: Pending): void {
@@ -184,7 +207,8 @@ export class Outbound {
     const outbox = stream.outbox as Pending[];
     while (outbox.length > 0) {
       const pending = outbox[0] as Pending;
-      if (!pending.isData) this.#putHeaders(stream.id, pending.bytes, pending.endStream);
+      const { bytes, endStream } = pending;
+      if (!pending.isData) this.#putHeaders(stream.id, bytes, endStream, 0, bytes.length);
       else if (!this.#pumpData(stream, pending)) {
         // Behind the others that wait, so that each gets its turn.
         this.#blocked.delete(stream);
@@ -202,16 +226,10 @@ export class Outbound {
   #pumpData(stream: Stream, pending: Pending): boolean {
     for (;;) {
       const { bytes } = pending;
-      const size = Math.min(bytes.length, MAX_PAYLOAD, this.window, this.initialWindow + stream.extraWindow);
+      const size = Math.min(bytes.length, this.#room(stream));
       const isLast = size === bytes.length;
       if (size <= 0 && !isLast) return false;
-      const at = this.#reserve(FRAME_HEADER + size);
-      const flags = isLast && pending.endStream ? Flag.END_STREAM : Flag.NONE;
-      putFrameHeader(this.#gathered, at, size, Frame.DATA, flags, stream.id);
-      bytes.copy(this.#gathered, at + FRAME_HEADER, 0, size);
-      this.window -= size;
-      stream.extraWindow -= size;
-      this.#sent(stream, size);
+      this.#putData(stream, bytes, 0, size, isLast && pending.endStream);
       if (isLast) return true;
       this.#waitingBytes -= size;
       pending.bytes = bytes.subarray(size);
@@ -231,42 +249,31 @@ export class Outbound {
   }
 
   #reserve(bytes: number): number {
-    if (this.#length + bytes > this.#gathered.length) {
-      this.#write();
-      this.#gathered = Buffer.allocUnsafe(Math.max(bytes, this.#expected));
-    }
     this.#schedule();
-    const at = this.#length;
-    this.#length += bytes;
-    return at;
+    return this.#gathered.reserve(bytes);
   }
 
   #schedule(): void {
-    if (this.#scheduled) return;
+    if (this.#scheduled || this.#reading) return;
     this.#scheduled = true;
     process.nextTick(this.#flushLater);
   }
 
-  /** Writes what was gathered. Called at the end of each turn, also by itself. */
+  /** A read begins: what it makes to be sent is written by the `flush` at its end. */
+  beginRead(): void {
+    this.#reading = true;
+  }
+
+  /** Writes what was gathered. Called at the end of each read; outside of one it happens by itself, at the end of the turn. */
   flush(): void {
     if (this.#uncredited >= CREDIT) {
       this.grant(this.#uncredited);
       this.#uncredited = 0;
     }
-    this.#write();
-  }
-
-  #write(): void {
-    if (this.#length === 0) return;
-    const bytes = this.#gathered.subarray(0, this.#length);
-    this.#expected = Math.min(MOST, Math.max(LEAST, this.#length + (this.#length >>> 2)));
-    this.#gathered = NOTHING;
-    this.#length = 0;
-    if (this.#socket.writable) this.#socket.write(bytes);
+    this.#reading = false;
+    this.#gathered.send();
   }
 }
-
-const NOTHING = Buffer.alloc(0);
 
 function putPrefix(bytes: Buffer, at: number, length: number): number {
   bytes[at] = 0;
