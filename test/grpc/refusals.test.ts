@@ -233,13 +233,14 @@ describe('invalid questions over gRPC', () => {
     async (text) => {
       const door = await openDoor();
       const client = openClient(door.port);
-      for (const refused of [
+      const refused = [
         call(client, 'Check', { ...QUESTION, minRevision: text }),
         call(client, 'Check', { ...QUESTION, email: 'nobody', minRevision: text }),
         call(client, 'BulkCheck', { ...SUBJECT, permissions: ['edit'], minRevision: text }),
         call(client, 'Effective', { ...SUBJECT, minRevision: text }),
-      ]) {
-        expect(await refusalOf(refused)).toMatchObject({ status: status.INVALID_ARGUMENT, reason: 'UNKNOWN_REVISION' });
+      ];
+      for (const refusal of await Promise.all(refused.map(refusalOf))) {
+        expect(refusal).toMatchObject({ status: status.INVALID_ARGUMENT, reason: 'UNKNOWN_REVISION' });
       }
     },
   );
@@ -247,12 +248,13 @@ describe('invalid questions over gRPC', () => {
   test('a min_revision of the future is UNKNOWN_REVISION, even for denials', async () => {
     const client = openClient((await openDoor()).port);
     for (const email of [QUESTION.email, 'nobody']) {
-      for (const refused of [
+      const refused = [
         call(client, 'Check', { ...QUESTION, email, minRevision: '10' }),
         call(client, 'BulkCheck', { ...SUBJECT, email, permissions: ['edit'], minRevision: '10' }),
         call(client, 'Effective', { ...SUBJECT, email, minRevision: '10' }),
-      ]) {
-        expect(await refusalOf(refused)).toMatchObject({ status: status.INVALID_ARGUMENT, reason: 'UNKNOWN_REVISION' });
+      ];
+      for (const refusal of await Promise.all(refused.map(refusalOf))) {
+        expect(refusal).toMatchObject({ status: status.INVALID_ARGUMENT, reason: 'UNKNOWN_REVISION' });
       }
     }
   });

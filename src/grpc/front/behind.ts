@@ -5,13 +5,24 @@
 
 import { Duplex } from 'node:stream';
 import { FrameReader } from './frame-reader.ts';
-import { Flag, Frame, frame, PREFACE, SETTINGS_ACK, Setting, settingsFrame, windowUpdateFrame } from './frames.ts';
+import {
+  Flag,
+  FRAME_HEADER,
+  Frame,
+  PREFACE,
+  putFrameHeader,
+  SETTINGS_ACK,
+  Setting,
+  settingsFrame,
+  windowUpdateFrame,
+} from './frames.ts';
+import { Gathered } from './gathered.ts';
 
-/** What grpc-js sends, for the client. Streams have the numbers that `open` gave them. */
+/** What grpc-js sends, for the client. Streams have the numbers that `open` gave them. The bytes lie there only during the call. */
 export interface BehindEvents {
   /** A whole block of headers, which needs no dynamic table. */
-  onHeaders(streamId: number, block: Buffer, endStream: boolean): void;
-  onData(streamId: number, bytes: Buffer, endStream: boolean): void;
+  onHeaders(streamId: number, bytes: Buffer, start: number, end: number, endStream: boolean): void;
+  onData(streamId: number, bytes: Buffer, start: number, end: number, endStream: boolean): void;
   onReset(streamId: number, errorCode: number): void;
   /** 0 is the connection. */
   onWindowUpdate(streamId: number, increment: number): void;
@@ -36,9 +47,9 @@ class Inside extends Duplex {
   readonly remotePort: number | undefined;
   readonly localAddress: string | undefined;
   readonly localPort: number | undefined;
-  readonly #received: (chunk: Buffer, done: () => void) => void;
+  readonly #received: (chunks: readonly Buffer[], done: () => void) => void;
 
-  constructor(addresses: Addresses, received: (chunk: Buffer, done: () => void) => void) {
+  constructor(addresses: Addresses, received: (chunks: readonly Buffer[], done: () => void) => void) {
     super();
     this.remoteAddress = addresses.remoteAddress;
     this.remotePort = addresses.remotePort;
@@ -52,7 +63,15 @@ class Inside extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.#received(chunk, done);
+    this.#received([chunk], done);
+  }
+
+  /** node:http2 writes the pieces of many frames at once. */
+  override _writev(pieces: readonly { chunk: Buffer }[], done: () => void): void {
+    this.#received(
+      pieces.map(({ chunk }) => chunk),
+      done,
+    );
   }
 
   override _final(done: () => void): void {
@@ -64,6 +83,12 @@ class Inside extends Duplex {
 /** Its headers are forwarded as they are, so it must not use a table: the client's belongs to the front's own answers. */
 const NO_TABLE = [Setting.HEADER_TABLE_SIZE, 0] as const;
 
+/**
+ * Credit for the connection is sent in portions of at least this size. What is held back is far less than the window, so grpc-js
+ * can always send.
+ */
+const CREDIT = 8192;
+
 interface OpenHeaders {
   readonly streamId: number;
   readonly endStream: boolean;
@@ -74,6 +99,13 @@ export class Behind {
   readonly #inside: Inside;
   readonly #events: BehindEvents;
   readonly #reader: FrameReader;
+  /** Frames of the client, pushed together: node:http2 reads each chunk at a cost of its own. */
+  readonly #gathered: Gathered;
+  #scheduled = false;
+  readonly #flushLater = () => {
+    this.#scheduled = false;
+    this.flush();
+  };
   #waiting: (() => void) | undefined;
   /** Headers whose CONTINUATION frames have not all come. */
   #headers: OpenHeaders | null = null;
@@ -85,11 +117,13 @@ export class Behind {
   constructor(inject: (connection: Duplex) => void, addresses: Addresses, initialWindow: number, events: BehindEvents) {
     this.#events = events;
     this.#reader = new FrameReader((type, flags, id, bytes, start, end) => {
-      this.#onFrame(type, flags, id, bytes.subarray(start, end));
+      this.#onFrame(type, flags, id, bytes, start, end);
     });
-    this.#inside = new Inside(addresses, (chunk, done) => {
-      this.#reader.read(chunk);
-      this.#sendCredit();
+    this.#gathered = new Gathered((bytes) => {
+      if (!this.#ended && !this.#inside.destroyed) this.#inside.push(bytes);
+    });
+    this.#inside = new Inside(addresses, (chunks, done) => {
+      for (const chunk of chunks) this.#reader.read(chunk);
       if (events.isFull()) this.#waiting = done;
       else done();
     });
@@ -107,9 +141,30 @@ export class Behind {
     return this.#lastStream;
   }
 
-  /** Whole frames of the client. The bytes are kept. */
+  /** Whole frames of the client. */
   write(frames: Buffer): void {
-    if (!this.#ended && !this.#inside.destroyed) this.#inside.push(frames);
+    const at = this.#reserve(frames.length);
+    frames.copy(this.#gathered.bytes, at);
+  }
+
+  /** A frame of the bytes between two places. */
+  writeFrame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
+    const at = this.#reserve(FRAME_HEADER + end - start);
+    putFrameHeader(this.#gathered.bytes, at, end - start, type, flags, streamId);
+    bytes.copy(this.#gathered.bytes, at + FRAME_HEADER, start, end);
+  }
+
+  #reserve(count: number): number {
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      process.nextTick(this.#flushLater);
+    }
+    return this.#gathered.reserve(count);
+  }
+
+  /** Hands over what was written. Called at the end of each read; outside of one it happens by itself, at the end of the turn. */
+  flush(): void {
+    this.#gathered.send();
   }
 
   /** The client's SETTINGS_INITIAL_WINDOW_SIZE has changed. */
@@ -119,8 +174,10 @@ export class Behind {
 
   /** Grants as much more for the connection: the client has taken it, or will never need it. */
   credit(bytes: number): void {
-    if (this.#credit === 0) process.nextTick(() => this.#sendCredit());
     this.#credit += bytes;
+    if (this.#credit < CREDIT) return;
+    this.write(windowUpdateFrame(0, this.#credit));
+    this.#credit = 0;
   }
 
   /** The client reads again. */
@@ -131,45 +188,39 @@ export class Behind {
   }
 
   /**
-   * Ends the connection as a client does that hangs up. Not at once: node:http2 announces streams in the next tick, and grpc-js
-   * would answer one that no longer exists, which throws where nobody catches it.
+   * Ends the connection. Not at once: node:http2 announces streams in the next tick, and grpc-js would answer one that no longer
+   * exists, which throws where nobody catches it. And not by an end of its data: node:http2 then shuts its side while
+   * it writes, writes again, and its stream fails an assertion where nobody catches that. What was not handed over is dropped.
    */
   end(): void {
     this.#ended = true;
     this.#reader.stop();
-    this.#inside.push(null);
     setImmediate(() => this.#inside.destroy());
   }
 
-  #sendCredit(): void {
-    if (this.#credit === 0) return;
-    this.write(windowUpdateFrame(0, this.#credit));
-    this.#credit = 0;
-  }
-
-  #onFrame(type: number, flags: number, streamId: number, payload: Buffer): void {
+  #onFrame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
     switch (type) {
       case Frame.HEADERS:
       case Frame.CONTINUATION:
-        this.#onHeaders(type, flags, streamId, payload);
+        this.#onHeaders(type, flags, streamId, bytes, start, end);
         return;
       case Frame.DATA:
-        this.#events.onData(streamId, Buffer.from(payload), (flags & Flag.END_STREAM) !== 0);
+        this.#events.onData(streamId, bytes, start, end, (flags & Flag.END_STREAM) !== 0);
         return;
       case Frame.RST_STREAM:
-        this.#events.onReset(streamId, payload.readUInt32BE());
+        this.#events.onReset(streamId, bytes.readUInt32BE(start));
         return;
       case Frame.WINDOW_UPDATE:
-        this.#events.onWindowUpdate(streamId, payload.readUInt32BE());
+        this.#events.onWindowUpdate(streamId, bytes.readUInt32BE(start));
         return;
       case Frame.SETTINGS:
         if ((flags & Flag.ACK) === 0) this.write(SETTINGS_ACK);
         return;
       case Frame.PING:
-        if ((flags & Flag.ACK) === 0) this.write(frame(Frame.PING, Flag.ACK, 0, payload));
+        if ((flags & Flag.ACK) === 0) this.writeFrame(Frame.PING, Flag.ACK, 0, bytes, start, end);
         return;
       case Frame.GOAWAY:
-        this.#events.onGoaway(payload.readUInt32BE(4));
+        this.#events.onGoaway(bytes.readUInt32BE(start + 4));
         return;
       default:
         // Nothing else is of use to the client: ALTSVC and ORIGIN belong to browsers, and there is no PRIORITY of a server.
@@ -177,19 +228,25 @@ export class Behind {
     }
   }
 
-  #onHeaders(type: number, flags: number, streamId: number, payload: Buffer): void {
+  #onHeaders(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
+    const isWhole = (flags & Flag.END_HEADERS) !== 0;
     if (type === Frame.HEADERS) {
-      this.#headers = { streamId, endStream: (flags & Flag.END_STREAM) !== 0, pieces: [] };
+      const endStream = (flags & Flag.END_STREAM) !== 0;
+      const first = start + tableSizeBytes(bytes, start, end);
+      if (isWhole) this.#events.onHeaders(streamId, bytes, first, end, endStream);
+      else this.#headers = { streamId, endStream, pieces: [Buffer.from(bytes.subarray(first, end))] };
+      return;
     }
     const { pieces, endStream } = this.#headers as OpenHeaders;
-    pieces.push(pieces.length === 0 ? withoutTableSize(payload) : payload);
-    if ((flags & Flag.END_HEADERS) === 0) return;
+    pieces.push(Buffer.from(bytes.subarray(start, end)));
+    if (!isWhole) return;
     this.#headers = null;
-    this.#events.onHeaders(streamId, Buffer.concat(pieces), endStream);
+    const block = Buffer.concat(pieces);
+    this.#events.onHeaders(streamId, block, 0, block.length, endStream);
   }
 }
 
-/** Without the announcement that the table is empty, which would empty the client's. */
-function withoutTableSize(block: Buffer): Buffer {
-  return ((block[0] ?? 0) & 0xe0) === 0x20 ? block.subarray(1) : block;
+/** How long the announcement at the beginning of a block is that the table is empty: it would empty the client's. */
+function tableSizeBytes(bytes: Buffer, start: number, end: number): number {
+  return start < end && ((bytes[start] as number) & 0xe0) === 0x20 ? 1 : 0;
 }

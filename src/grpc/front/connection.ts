@@ -129,10 +129,15 @@ export class Connection implements Host {
   }
 
   behind(): Behind {
+    // Apart from the making, whose closures would cost an allocation each time.
+    return this.#behind ?? this.#makeBehind();
+  }
+
+  #makeBehind(): Behind {
     const { passing } = this.#streams;
-    this.#behind ??= new Behind(this.service.inject, this.#socket, this.outbound.initialWindow, {
-      onHeaders: (id, block, endStream) => this.guard(() => passing.onHeaders(id, block, endStream)),
-      onData: (id, bytes, endStream) => this.guard(() => passing.onData(id, bytes, endStream)),
+    this.#behind = new Behind(this.service.inject, this.#socket, this.outbound.initialWindow, {
+      onHeaders: (id, ...rest) => this.guard(() => passing.onHeaders(id, ...rest)),
+      onData: (id, ...rest) => this.guard(() => passing.onData(id, ...rest)),
       onReset: (id, errorCode) => this.guard(() => passing.onReset(id, errorCode)),
       onWindowUpdate: (id, increment) => passing.onWindowUpdate(id, increment),
       onGoaway: (errorCode) => {
@@ -206,6 +211,7 @@ export class Connection implements Host {
     this.outbound.beginRead();
     try {
       this.#reader.read(this.#preface.isRead ? chunk : this.#preface.read(chunk));
+      this.#behind?.flush();
     } catch (error) {
       this.#faulted(error);
     }

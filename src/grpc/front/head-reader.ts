@@ -55,7 +55,10 @@ export class HeadReader {
     if (this.#decoder.generation !== this.#generation) {
       this.#generation = this.#decoder.generation;
       this.#known.clear();
-    } else if (text !== '' && this.#known.size < MAX_KNOWN) this.#known.set(text, block);
+    } else if (text !== '' && this.#known.size < MAX_KNOWN) {
+      list.repeated = true;
+      this.#known.set(text, block);
+    }
     return block;
   }
 

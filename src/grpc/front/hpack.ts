@@ -10,13 +10,15 @@ export interface HeaderList {
   readonly values: string[];
   /** Whether it was longer than the limits: then the rest was read and not kept. */
   tooLong: boolean;
+  /** Whether later blocks are found to mean this very list. */
+  repeated: boolean;
 }
 
 /** Of a header list, as RFC 9113 counts: name, value and 32 for each field. As node:http2 has them. */
 export const MAX_HEADER_LIST = 65_535;
 const MAX_FIELDS = 128;
 /** What a field costs in a table or a list, beside its characters. */
-const FIELD_OVERHEAD = 32;
+export const FIELD_OVERHEAD = 32;
 /** SETTINGS_HEADER_TABLE_SIZE of both sides, unless the client sets its own. */
 export const USUAL_TABLE = 4096;
 
@@ -52,7 +54,7 @@ export class HpackDecoder {
     this.#bytes = bytes;
     this.#at = start;
     this.#end = end;
-    const list: HeaderList = { names: [], values: [], tooLong: false };
+    const list: HeaderList = { names: [], values: [], tooLong: false, repeated: false };
     let size = 0;
     while (this.#at < end) {
       const byte = bytes[this.#at] as number;

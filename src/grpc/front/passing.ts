@@ -1,10 +1,11 @@
 /** Streams that grpc-js answers: what the client sends of them goes there, and what it sends back goes to the client. */
 
 import type { Behind } from './behind.ts';
-import { Flag, Frame, frame, MAX_PAYLOAD, rstStreamFrame, windowUpdateFrame } from './frames.ts';
+import { Flag, Frame, MAX_PAYLOAD, rstStreamFrame, windowUpdateFrame } from './frames.ts';
 import { headersFrames } from './headers-frames.ts';
 import { encodeHeaders, type HeaderList } from './hpack.ts';
 import type { Outbound } from './outbound.ts';
+import { RepeatedHeaders } from './repeated-headers.ts';
 import { Phase, type Stream } from './stream.ts';
 
 /** The connection, as its passed streams need it. */
@@ -22,6 +23,7 @@ export class Passing {
   readonly #host: PassingHost;
   /** By their number behind the front, until the client has left. */
   readonly #passed = new Map<number, Stream>();
+  readonly #headers = new RepeatedHeaders();
 
   constructor(host: PassingHost) {
     this.#host = host;
@@ -36,7 +38,7 @@ export class Passing {
     stream.behindId = id;
     this.#passed.set(id, stream);
     const ends = clientEnded && body === null;
-    behind.write(headersFrames(id, encodeHeaders(list.names, list.values), ends ? Flag.END_STREAM : Flag.NONE));
+    this.#writeHeaders(id, this.#headers.encode(list), ends);
     if (stream.extraWindow > 0) behind.write(windowUpdateFrame(id, stream.extraWindow));
     // From here on grpc-js keeps the window of the stream.
     stream.extraWindow = Number.POSITIVE_INFINITY;
@@ -51,11 +53,19 @@ export class Passing {
 
   data(stream: Stream, bytes: Buffer, start: number, end: number, endStream: boolean): void {
     const flags = endStream ? Flag.END_STREAM : Flag.NONE;
-    this.#host.behind().write(frame(Frame.DATA, flags, stream.behindId, bytes.subarray(start, end)));
+    this.#host.behind().writeFrame(Frame.DATA, flags, stream.behindId, bytes, start, end);
   }
 
   trailers(stream: Stream, { names, values }: HeaderList): void {
-    this.#host.behind().write(headersFrames(stream.behindId, encodeHeaders(names, values), Flag.END_STREAM));
+    this.#writeHeaders(stream.behindId, encodeHeaders(names, values), true);
+  }
+
+  #writeHeaders(id: number, block: Buffer, ends: boolean): void {
+    const flags = ends ? Flag.END_STREAM : Flag.NONE;
+    const { length } = block;
+    const behind = this.#host.behind();
+    if (length > MAX_PAYLOAD) behind.write(headersFrames(id, block, flags));
+    else behind.writeFrame(Frame.HEADERS, flags | Flag.END_HEADERS, id, block, 0, length);
   }
 
   /** The stream is reset, by the client or from here. */
@@ -73,18 +83,18 @@ export class Passing {
     if (dropped > 0) this.#host.behind().credit(dropped);
   }
 
-  onHeaders(behindId: number, block: Buffer, endStream: boolean): void {
+  onHeaders(behindId: number, bytes: Buffer, start: number, end: number, endStream: boolean): void {
     const stream = this.#passed.get(behindId);
     if (stream === undefined) return;
-    this.#host.outbound.headers(stream, block, endStream);
+    this.#host.outbound.headers(stream, bytes, endStream, start, end);
     if (endStream) this.#ends(stream);
   }
 
-  onData(behindId: number, bytes: Buffer, endStream: boolean): void {
+  onData(behindId: number, bytes: Buffer, start: number, end: number, endStream: boolean): void {
     const stream = this.#passed.get(behindId);
-    if (stream === undefined) this.#host.behind().credit(bytes.length);
+    if (stream === undefined) this.#host.behind().credit(end - start);
     else {
-      this.#host.outbound.data(stream, bytes, endStream);
+      this.#host.outbound.data(stream, bytes, endStream, start, end);
       if (endStream) this.#ends(stream);
     }
   }

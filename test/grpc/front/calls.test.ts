@@ -18,6 +18,7 @@ const listOf = (fields: readonly Field[]) => ({
   names: fields.map(([name]) => name),
   values: fields.map(([, value]) => value),
   tooLong: false,
+  repeated: false,
 });
 const CHECK = { index: 0, handle: () => Buffer.alloc(0) };
 const head = (fields: readonly Field[]) => readHead(listOf(fields), (path) => (path === PATH ? CHECK : undefined));
