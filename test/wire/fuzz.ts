@@ -105,10 +105,15 @@ async function quiet(holds: () => boolean): Promise<void> {
 }
 
 /** What the client of a seed sends. */
-export function input(random: Random, seed: number, names: Names): Buffer {
+function input(random: Random, seed: number, names: Names): Buffer {
+  return mutate(random, unchanged(random, seed, names));
+}
+
+/** What it would send if it were a good one. */
+export function unchanged(random: Random, seed: number, names: Names): Buffer {
   const script = randomScript(random, seed, names, 6);
   const hello = Peer.helloFor(script.windows);
-  return mutate(random, Buffer.concat([hello, ...script.items.map(({ bytes }) => bytes)]));
+  return Buffer.concat([hello, ...script.items.map(({ bytes }) => bytes)]);
 }
 
 /** A good client with a connection that stays, and one that it makes anew for each question. */
