@@ -8,6 +8,8 @@ import { answerFacts, FACTS_METHODS, openFollow } from '../rpc/facts.ts';
 import { toFollowResponse } from '../rpc/facts-messages.ts';
 import { decodeStrictly } from '../rpc/strict.ts';
 import { type Authorize, type Handle, unary } from './bridge.ts';
+import type { FrontMethod } from './front/service.ts';
+import { METHODS } from './metrics.ts';
 import { type ServedMethod, serviceOf } from './served-methods.ts';
 import { type OpenStream, serverStreaming } from './streaming.ts';
 import type { WaitingCalls } from './waiting.ts';
@@ -31,6 +33,14 @@ export function factsService({ facts, watch, authorize }: ServedFacts, calls: Wa
     { name, streams: true, handler: follow },
   ];
   return serviceOf(FactsService.typeName, methods);
+}
+
+/** The unary methods by their paths, for the front. */
+export function factsMethods({ facts, authorize }: ServedFacts): [string, FrontMethod][] {
+  return FACTS_METHODS.map((method) => [
+    `/${FactsService.typeName}/${method.name}`,
+    { index: METHODS.indexOf(method.name), handle: factsHandle(facts, method as DescMethodUnary), authorize },
+  ]);
 }
 
 function factsHandle(facts: FactServer, { localName, input }: DescMethodUnary): Handle {

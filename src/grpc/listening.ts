@@ -5,13 +5,10 @@ import type { TlsOptions } from 'node:tls';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
-import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
-import type { Authorize, Handle } from './bridge.ts';
 import { GrpcConnections } from './connections.ts';
 import { FrontListener, type FrontTimes } from './front/listener.ts';
-import type { FrontMethod } from './front/service.ts';
+import type { FrontMethods } from './front/service.ts';
 import { freeClosedStreams, listenersOf } from './http2-streams.ts';
-import { METHODS } from './metrics.ts';
 import { checkTls, type GrpcTls } from './tls.ts';
 import type { WaitingCalls } from './waiting.ts';
 
@@ -45,32 +42,20 @@ export function listenDirectly(server: Server, { times, clock, tls }: DirectPart
   };
 }
 
-/**
- * The methods whose callers wait for microseconds. The others are questions of administrators, and pages of lists: grpc-js
- * answers them.
- */
-const ANSWERED = ['Check', 'BulkCheck', 'BatchCheck', 'Effective'] as const;
-
 interface FrontParts extends DirectParts {
-  readonly handles: ReadonlyMap<string, Handle>;
+  /** Those that the front answers. */
+  readonly methods: FrontMethods;
   /** The paths of all methods. */
   readonly served: ReadonlySet<string>;
-  readonly authorize: Authorize;
   readonly calls: WaitingCalls;
 }
 
 export function listenBehindFront(server: Server, parts: FrontParts): GrpcListener {
-  const { handles, served, authorize, calls, times, clock, tls } = parts;
+  const { methods, served, calls, times, clock, tls } = parts;
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   freeClosedStreams(server);
-  const methods = new Map<string, FrontMethod>(
-    ANSWERED.map((name) => {
-      const handle = handles.get(name) as Handle;
-      return [`/${PermissionService.typeName}/${name}`, { index: METHODS.indexOf(name), handle }];
-    }),
-  );
   const inject = injector.injectConnection.bind(injector);
-  const front = new FrontListener({ methods, served, authorize, calls, inject }, times, clock, tls && tlsOptions(tls));
+  const front = new FrontListener({ methods, served, calls, inject }, times, clock, tls && tlsOptions(tls));
   return {
     async listen(host, port) {
       try {

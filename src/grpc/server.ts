@@ -15,11 +15,12 @@ import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import type { PermissionEngine } from '../rpc/call.ts';
 import { MAX_FACTS } from '../rpc/facts.ts';
 import { createHandles } from './answering.ts';
-import { type Authorize, unary } from './bridge.ts';
-import { factsService, type ServedFacts } from './facts-service.ts';
+import { type Authorize, type Handle, unary } from './bridge.ts';
+import { factsMethods, factsService, type ServedFacts } from './facts-service.ts';
+import type { FrontMethod, FrontMethods } from './front/service.ts';
 import { Health } from './health.ts';
 import { listenBehindFront, listenDirectly } from './listening.ts';
-import { GrpcMetrics } from './metrics.ts';
+import { GrpcMetrics, METHODS } from './metrics.ts';
 import { addReflection } from './reflection.ts';
 import { CheckCache } from './request-cache.ts';
 import { type ServedMethod, serviceOf } from './served-methods.ts';
@@ -149,7 +150,14 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const endReflection = options.reflection ? addReflection(server) : () => {};
 
   const listener = options.front
-    ? listenBehindFront(server, { handles, served: server.served, authorize, calls, times, clock, tls: options.tls })
+    ? listenBehindFront(server, {
+        methods: atTheFront(handles, options),
+        served: server.served,
+        calls,
+        times,
+        clock,
+        tls: options.tls,
+      })
     : listenDirectly(server, { times, clock, tls: options.tls });
   let draining: Promise<void> | undefined;
   return {
@@ -168,6 +176,23 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       return draining;
     },
   };
+}
+
+/**
+ * The methods whose callers wait for microseconds, and those of followers, of which there may be a thousand. The others are
+ * questions of administrators, and pages of lists: grpc-js answers them.
+ */
+const AT_THE_FRONT = ['Check', 'BulkCheck', 'BatchCheck', 'Effective'] as const;
+
+function atTheFront(
+  handles: ReadonlyMap<string, Handle>,
+  { authorize, facts }: Pick<GrpcServerOptions, 'authorize' | 'facts'>,
+): FrontMethods {
+  const methods = AT_THE_FRONT.map((name): [string, FrontMethod] => [
+    `/${PermissionService.typeName}/${name}`,
+    { index: METHODS.indexOf(name), handle: handles.get(name) as Handle, authorize },
+  ]);
+  return new Map([...methods, ...(facts === undefined ? [] : factsMethods(facts))]);
 }
 
 function watchMethod({ open, authorize }: NonNullable<GrpcServerOptions['watch']>, calls: WaitingCalls): ServedMethod {

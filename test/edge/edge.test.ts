@@ -1,7 +1,13 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { FactsService, MembersRequestSchema, MembersResponseSchema } from '../../src/gen/usher/facts/v1/facts_pb.ts';
+import {
+  FactsService,
+  MembersRequestSchema,
+  MembersResponseSchema,
+  PolicyRequestSchema,
+  PolicyResponseSchema,
+} from '../../src/gen/usher/facts/v1/facts_pb.ts';
 import {
   ListSubjectsRequestSchema,
   ListSubjectsResponseSchema,
@@ -228,12 +234,31 @@ describe('an edge', () => {
   });
 });
 
-describe('facts at the gRPC port', () => {
+describe.each([
+  ['with the front', 'true'],
+  ['without the front', 'false'],
+])('facts at the gRPC port, %s,', (_, front) => {
+  let served: RunningUsher;
+
+  beforeAll(async () => {
+    served = await startUsher(storage, {
+      env: {
+        INTERNAL_API_KEY: `edge:facts:${FACTS_KEY},caller:check:${CHECK_KEY}`,
+        USHER_ROLES: 'rpc',
+        GRPC_FRONT: front,
+      },
+    });
+  });
+
+  afterAll(async () => {
+    await served?.close();
+  });
+
   const path = `/${FactsService.typeName}/Members`;
   const need = { email: HOLDER, app: 'shop', resourceType: '', resourceId: '' };
   const members = (request: Parameters<typeof create<typeof MembersRequestSchema>>[1], key = FACTS_KEY) => {
     const bytes = toBinary(MembersRequestSchema, create(MembersRequestSchema, { rulesVersion: 1, ...request }));
-    return bytesOf(clientOf(usher.grpc), path, bytes, key, (answer) => fromBinary(MembersResponseSchema, answer));
+    return bytesOf(clientOf(served.grpc), path, bytes, key, (answer) => fromBinary(MembersResponseSchema, answer));
   };
 
   test('are of one revision, with the log that leads to it', async () => {
@@ -242,8 +267,8 @@ describe('facts at the gRPC port', () => {
       { active: true, superadmin: false, roleIds: [expect.any(BigInt)] },
       { active: true },
     ]);
-    expect(Number(answer.log?.head)).toBe(usher.app.engine.cursor);
-    expect(answer.log?.changes).toHaveLength(usher.app.engine.cursor);
+    expect(Number(answer.log?.head)).toBe(served.app.engine.cursor);
+    expect(answer.log?.changes).toHaveLength(served.app.engine.cursor);
   });
 
   test('need a key of their scope, and an asker who decides by the same rules', async () => {
@@ -266,5 +291,23 @@ describe('facts at the gRPC port', () => {
     const refused = await failureOf(members(request));
     expect(refused).toMatchObject({ code: status.INVALID_ARGUMENT });
     expect(detailsOf(refused.metadata).violations).toMatchObject([{ field }]);
+  });
+
+  test('hold policies that are larger than the window of a connection', async () => {
+    const codes = Array.from({ length: 4000 }, (_, index) => `permission-with-a-long-code-${index}`);
+    const permissions = codes.map((code) => `  - { code: ${code}, type: binary }`).join('\n');
+    const manifest = `application: { code: large, name: Large }\npermissions:\n${permissions}\n`;
+    await served.app.manifests.apply(manifest, { actor: 'cli' });
+    const ask = (key: string) => {
+      const request = toBinary(PolicyRequestSchema, create(PolicyRequestSchema, { rulesVersion: 1, app: 'large' }));
+      const read = (answer: Buffer) => ({ length: answer.length, ...fromBinary(PolicyResponseSchema, answer) });
+      return bytesOf(clientOf(served.grpc), `/${FactsService.typeName}/Policy`, request, key, read);
+    };
+    expect(await failureOf(ask(CHECK_KEY))).toMatchObject({ code: status.PERMISSION_DENIED });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(FACTS_KEY)));
+    for (const { length, permissions: held } of answers) {
+      expect(length).toBeGreaterThan(65_535);
+      expect(held.map(({ code }) => code).toSorted()).toEqual(codes.toSorted());
+    }
   });
 });

@@ -5,9 +5,16 @@ export const FRONT: readonly Mutant[] = [
   mutant(
     'the front requires no key',
     'grpc/front/streams.ts',
-    'caller.admission = service.authorize(caller.key);',
+    'caller.admission = method.authorize(caller.key);',
     'caller.admission = () => true;',
     'grpc/front/trust',
+  ),
+  mutant(
+    'the front serves facts to keys of the scope check',
+    'grpc/server.ts',
+    'factsMethods(facts)',
+    'factsMethods({ ...facts, authorize })',
+    'edge/edge',
   ),
   mutant(
     'a key that is no longer admitted is admitted by the front',

@@ -102,12 +102,14 @@ export async function fuzzInMemory({ seed, inputs, progress }: MemoryFuzz): Prom
 function serviceOf(engine: HalfWarmEngine, clock: FakeClock, passed: () => void): FrontService {
   const handles = createHandles(engine, new CheckCache(1_000_000));
   const methods = ANSWERED.map((name) => {
-    return [`/${SERVICE}/${name}`, { index: METHODS.indexOf(name), handle: handles.get(name) as Handle }] as const;
+    return [
+      `/${SERVICE}/${name}`,
+      { index: METHODS.indexOf(name), handle: handles.get(name) as Handle, authorize: authorizeScripted },
+    ] as const;
   });
   return {
     methods: new Map(methods),
     served: new Set([...methods.map(([path]) => path), HEALTH, `/${SERVICE}/Explain`]),
-    authorize: authorizeScripted,
     calls: new WaitingCalls({ log: createLogger('silent'), metrics: new GrpcMetrics(), clock, deadlineMs: 10_000 }),
     // grpc-js would be there. (`fuzz.test.ts` has the whole.)
     inject: (behind) => {

@@ -170,14 +170,15 @@ export class Outbound {
   }
 
   #queue(stream: Stream, pending: Pending): void {
+    // One answer alone may be larger: facts are, and grpc-js lets it be.
+    if (this.#waitingBytes > MAX_WAITING) {
+      throw new ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, 'too many answers wait for the window of the client');
+    }
     this.#waitingBytes += pending.bytes.length;
     if (stream.outbox === null) {
       stream.outbox = [pending];
       this.#pump(stream);
     } else stream.outbox.push(pending);
-    if (this.#waitingBytes > MAX_WAITING) {
-      throw new ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, 'too many answers wait for the window of the client');
-    }
   }
 
   /** Drops what a stream still had to send. */

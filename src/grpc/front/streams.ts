@@ -215,7 +215,8 @@ export class Streams {
     const { metrics, log } = service.calls.options;
     let answer: Buffer | Promise<Buffer>;
     try {
-      if (caller.admission?.() !== true) caller.admission = service.authorize(caller.key);
+      // The caller is of these very headers, and so of this method.
+      if (caller.admission?.() !== true) caller.admission = method.authorize(caller.key);
       answer = handle(message);
     } catch (error) {
       const status = failure(error, index, caller.requestId, log);

@@ -20,7 +20,7 @@ const listOf = (fields: readonly Field[]) => ({
   tooLong: false,
   repeated: false,
 });
-const CHECK = { index: 0, handle: () => Buffer.alloc(0) };
+const CHECK = { index: 0, handle: () => Buffer.alloc(0), authorize: () => undefined };
 const head = (fields: readonly Field[]) => readHead(listOf(fields), (path) => (path === PATH ? CHECK : undefined));
 const verdict = (fields: readonly Field[]) => judge(listOf(fields), (path) => path === PATH || path === OTHER);
 /** The usual fields with one changed, or without it. */
