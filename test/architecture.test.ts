@@ -10,6 +10,7 @@ import { describe, expect, test } from '@jest/globals';
 const SRC = resolve(import.meta.dirname, '../src');
 const PANEL = resolve(import.meta.dirname, '../panel/src');
 const CLIENT = resolve(import.meta.dirname, '../clients/typescript/src');
+const REACT_CLIENT = resolve(import.meta.dirname, '../clients/react/src');
 
 /** Stores of persistence that every feature may use. */
 const SHARED_STORES = ['database', 'people', 'audit', 'settings', 'seen-events'].map((store) => `persistence/${store}`);
@@ -209,6 +210,21 @@ describe('the direction of imports', () => {
     expect(outside.length).toBeGreaterThan(5);
     const rooms = ['gen', 'base', 'engine', 'rpc', 'upstream'];
     expect(outside.filter((target) => !target.startsWith(SRC) || !rooms.includes(roomOf(target)))).toEqual([]);
+  });
+
+  test('the client for React imports React and itself, and its stores do without React', () => {
+    const files = filesBelow(REACT_CLIENT);
+    const packages = files.flatMap((file) => importsOf(file).filter((specifier) => !specifier.startsWith('.')));
+    expect([...new Set(packages)]).toEqual(['react']);
+    const own = files.flatMap((file) => importsOf(file).filter((specifier) => specifier.startsWith('.')));
+    expect(own.filter((specifier) => specifier.startsWith('..'))).toEqual([]);
+    const reached = new Set([join(REACT_CLIENT, 'client.ts')]);
+    for (const file of reached)
+      for (const specifier of importsOf(file)) {
+        expect(specifier).toMatch(/^\.\//);
+        reached.add(resolve(dirname(file), specifier));
+      }
+    expect(reached.size).toBeGreaterThan(8);
   });
 
   test('the panel imports of the service what its row allows, and nothing that needs Node.js', () => {

@@ -20,6 +20,7 @@ const DOCUMENTS = [
   'docs/guides',
   'docs/reference',
   'bench',
+  'clients/react',
   'examples/clients',
   'examples/web-push',
 ]

@@ -1,0 +1,22 @@
+import type { ReactElement, ReactNode } from 'react';
+import type { PermissionOptions, PermissionQuestion } from './types.ts';
+import { usePermission } from './use-permission.ts';
+
+export interface CanProps extends PermissionQuestion {
+  /** Shown when it is allowed. */
+  readonly children?: ReactNode;
+  /** Shown when it is denied; nothing by default. */
+  readonly fallback?: ReactNode;
+  /** Shown until the answer is known; nothing by default. */
+  readonly pending?: ReactNode;
+}
+
+/** Shows its children to those who are allowed. It protects nothing: the backend asks again. */
+export function Can(props: CanProps): ReactElement {
+  const { permission, level, children = null, fallback = null, pending = null } = props;
+  // A record that is given but undefined is not known yet: it must stay given.
+  const options: PermissionOptions = 'resource' in props ? { level, resource: props.resource } : { level };
+  const { allowed, known } = usePermission(permission, options);
+  if (!known) return <>{pending}</>;
+  return <>{allowed ? children : fallback}</>;
+}
