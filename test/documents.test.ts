@@ -22,6 +22,7 @@ const DOCUMENTS = [
   'bench',
   'clients/react',
   'examples/clients',
+  'examples/react',
   'examples/web-push',
 ]
   .flatMap((folder) => readdirSync(join(ROOT, folder)).map((name) => join(folder, name)))
