@@ -5,6 +5,7 @@ import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Empty, Page, Tabs } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { UnknownView } from '../../parts/unknown-view.tsx';
 import { useRecent } from '../../shell/recents.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
@@ -86,6 +87,9 @@ export default function Application({ appCode }: { appCode: string }) {
               </Route>
             );
           })}
+          <Route>
+            <UnknownView />
+          </Route>
         </Switch>
       </Suspense>
     </Page>

@@ -6,6 +6,7 @@ import { useRead } from '../../api/queries.ts';
 import pageCss from '../../parts/page.module.css';
 import { Page } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { UnknownView } from '../../parts/unknown-view.tsx';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import { useCatalog } from './asked.ts';
@@ -136,6 +137,9 @@ function Asked({ apps }: { apps: readonly Item<'GET /api/applications'>[] }) {
         </Route>
         <Route path="/ask/assertions">
           <AssertionsView question={settled} />
+        </Route>
+        <Route>
+          <UnknownView />
         </Route>
       </Switch>
     </>

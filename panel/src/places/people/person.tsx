@@ -6,6 +6,7 @@ import { useRead } from '../../api/queries.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty, Page, Tabs } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { UnknownView } from '../../parts/unknown-view.tsx';
 import { useAction } from '../../shell/actions.ts';
 import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRecent } from '../../shell/recents.ts';
@@ -129,6 +130,9 @@ function Views(props: PersonProps) {
           </Route>
           <Route path="/people/:email/profile">
             <About {...props} />
+          </Route>
+          <Route>
+            <UnknownView />
           </Route>
         </Switch>
       </Suspense>

@@ -2,6 +2,7 @@ import { lazy, Suspense } from 'react';
 import { Route, Switch } from 'wouter';
 import { Empty, Page, Tabs } from '../../parts/page.tsx';
 import { Loading } from '../../parts/problem.tsx';
+import { UnknownView } from '../../parts/unknown-view.tsx';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 
@@ -30,6 +31,7 @@ export default function SignInPlace() {
               {NAMES.map((name) => (
                 <Route key={name} path={pathOf(name)} component={VIEWS[name]} />
               ))}
+              <Route component={UnknownView} />
             </Switch>
           </Suspense>
         </>
