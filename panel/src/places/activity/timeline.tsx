@@ -7,16 +7,8 @@ import { More } from '../../parts/list.tsx';
 import { Empty } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useFormats, useWords } from '../../words/words.ts';
-import {
-  type AuditRecord,
-  actionOf,
-  actorOf,
-  byDay,
-  type Difference,
-  differencesOf,
-  type Group,
-  linkOf,
-} from './changes.ts';
+import { Actor } from './actor.tsx';
+import { type AuditRecord, actionOf, byDay, type Difference, differencesOf, type Group, linkOf } from './changes.ts';
 import { Details } from './details.tsx';
 import css from './timeline.module.css';
 
@@ -132,13 +124,6 @@ function Entry({ record, first, ofApplication, mayEdit }: Shared & { record: Aud
       {open && <Details record={record} differences={differences} mayEdit={mayEdit} />}
     </>
   );
-}
-
-function Actor({ actor }: { actor: string }) {
-  const { activity: words } = useWords();
-  const { kind, name } = actorOf(actor);
-  if (kind === 'user') return <Link href={`/people/${encodeURIComponent(name)}`}>{name}</Link>;
-  return <span className={css.soft}>{kind === 'key' ? `${words.actors.key} ${name}` : words.actors[kind]}</span>;
 }
 
 /** The first differences, in a line. */

@@ -7,6 +7,7 @@ import { Card } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
+import { actorName } from '../activity/actor.tsx';
 import { personPath } from '../people/address.ts';
 import css from './home.module.css';
 import { applicationOf } from './tour.ts';
@@ -44,7 +45,8 @@ export function LastChanges() {
 }
 
 function Change({ record }: { record: Item<'GET /api/admin/audit'> }) {
-  const { people, activity } = useWords();
+  const words = useWords();
+  const { people, activity } = words;
   const { at, actor, action, appCode, subject } = record;
   const done = action.replace(/\.refused$/, '');
   const known = activity.actions[done];
@@ -55,7 +57,7 @@ function Change({ record }: { record: Item<'GET /api/admin/audit'> }) {
         {subject !== null && <Subject subject={subject} />} {appCode !== null && <Badge>{appCode}</Badge>}
       </span>
       <span className={css.who}>
-        {actor.replace(/^user:/, '')} · <Time iso={at} />
+        {actorName(actor, words)} · <Time iso={at} />
       </span>
     </li>
   );

@@ -8,9 +8,10 @@ import { SelectField } from '../../parts/field.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useRights } from '../../shell/rights.ts';
 import { useFormats, useWords } from '../../words/words.ts';
-import { personPath } from './address.ts';
+import { Actor } from '../activity/actor.tsx';
+import { type AuditRecord, actorOf, differencesOf } from '../activity/changes.ts';
 import css from './timeline.module.css';
-import { type AuditRecord, actorOf, dayOf, differences } from './timeline.ts';
+import { dayOf, inMargin } from './timeline.ts';
 
 /** What happened to a person, and what they did, the newest first. Of one application at a time for who sees only some. */
 export function Timeline({ email, apps }: { email: string; apps: readonly string[] }) {
@@ -84,7 +85,7 @@ function Happened({ record, email }: { record: AuditRecord; email: string }) {
         {record.action !== action && <Badge tone="bad">{words.refused}</Badge>}{' '}
         {record.appCode !== null && <Badge>{record.appCode}</Badge>}
       </p>
-      {differences(record).map(({ name, before, after }) => (
+      {inMargin(differencesOf(record)).map(({ name, before, after }) => (
         <p key={name} className={css.difference}>
           <span className={css.soft}>{name}</span> {before !== null && <del>{before}</del>}{' '}
           {after !== null && <ins>{after}</ins>}
@@ -95,11 +96,7 @@ function Happened({ record, email }: { record: AuditRecord; email: string }) {
           {formats.time(record.at)}
         </time>
         {' · '}
-        {actor.email === null || actor.email === email ? (
-          actor.name
-        ) : (
-          <Link href={personPath(actor.email)}>{actor.name}</Link>
-        )}
+        {actor.kind === 'user' && actor.name === email ? email : <Actor actor={record.actor} />}
         {record.subject !== null && record.subject !== email && ` · ${record.subject}`}
       </p>
     </article>

@@ -10,6 +10,7 @@ import { useAction } from '../../../shell/actions.ts';
 import { mayWriteIn, PANEL_APP } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useFormats, useWords } from '../../../words/words.ts';
+import { actorName } from '../../activity/actor.tsx';
 import type { ViewProps } from '../application.tsx';
 import css from '../applications.module.css';
 import { FIRST } from '../registry.ts';
@@ -145,7 +146,8 @@ function Numbers({ appCode }: { appCode: string }) {
 const SHOWN = 8;
 
 function LastChanges({ appCode }: { appCode: string }) {
-  const { applications, activity } = useWords();
+  const all = useWords();
+  const { applications, activity } = all;
   const words = applications.overview;
   const audit = useRead('GET /api/applications/{appCode}/audit', { path: { appCode }, query: { limit: SHOWN } });
   return (
@@ -163,7 +165,7 @@ function LastChanges({ appCode }: { appCode: string }) {
               {activity.actions[action] ?? <code>{action}</code>} {subject !== null && subject}
             </span>
             <span className={css.soft}>
-              {actor.replace(/^user:/, '')} · <Time iso={at} />
+              {actorName(actor, all)} · <Time iso={at} />
             </span>
           </li>
         ))}
