@@ -15,4 +15,38 @@ describe('the frame of the panel', () => {
       await panel.close();
     }
   });
+
+  test('shows the last line of the navigation beside a long page', async () => {
+    const { page, go, close } = await panels.open({ as: 'admin@example.com' });
+    await go('/settings/configuration');
+    expect(await page.evaluate('document.documentElement.scrollHeight > innerHeight')).toBe(true);
+    const last = page.getByRole('banner').locator('span', { hasText: /^Usher/ }).last();
+    const box = await last.boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(900);
+    await close();
+  });
+
+  test('keeps the tab of the view in sight of a narrow window', async () => {
+    const { page, go, complaints, close } = await panels.open({ as: 'admin@example.com', width: 390 });
+    await go('/applications/auth/history');
+    const box = await page.getByRole('navigation').getByRole('link', { name: 'History' }).boundingBox();
+    expect((box?.x ?? 0) + (box?.width ?? 391)).toBeLessThanOrEqual(390);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test.each([
+    '/nowhere',
+    '/applications/auth/nowhere',
+    '/people/admin@example.com/nowhere',
+    '/ask/nowhere',
+    '/notifications/nowhere',
+    '/sign-in/nowhere',
+  ])('says at %s that there is no such page', async (path) => {
+    const { page, go, complaints, close } = await panels.open({ as: 'admin@example.com' });
+    await go(path);
+    await page.getByRole('main').getByText('There is no such page.').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });

@@ -12,10 +12,12 @@ export function Badge({ tone = 'neutral', title, children }: { tone?: Tone; titl
   );
 }
 
-/** A level of a permission; null is no access. */
+const TONES: Readonly<Record<string, Tone>> = { edit: 'accent', none: 'neutral', denied: 'bad' };
+
+/** A level of a permission; null is no access, which an override may also say. */
 export function Level({ level }: { level: string | null }) {
   const { levels } = useWords().common;
-  const tone = level === 'edit' ? 'accent' : level === null || level === 'denied' ? 'neutral' : 'good';
+  const tone = TONES[level ?? 'none'] ?? 'good';
   return <Badge tone={tone}>{level === null ? levels.none : (levels[level as keyof typeof levels] ?? level)}</Badge>;
 }
 

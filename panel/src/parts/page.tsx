@@ -62,8 +62,17 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly 
     .map(([href]) => href)
     .filter((href) => path === href || path.startsWith(`${href}/`))
     .sort((a, b) => b.length - a.length)[0];
+  const bar = useRef<HTMLElement>(null);
+  // In a narrow window the bar scrolls: what is shown is in sight.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another view is what moves it
+  useEffect(() => {
+    const tab = bar.current?.querySelector<HTMLElement>('[aria-current]');
+    if (bar.current === null || tab == null) return;
+    const behind = tab.offsetLeft + tab.offsetWidth - bar.current.clientWidth;
+    bar.current.scrollLeft = Math.min(Math.max(bar.current.scrollLeft, behind), tab.offsetLeft);
+  }, [current]);
   return (
-    <nav aria-label={label} className={css.tabs}>
+    <nav ref={bar} aria-label={label} className={css.tabs}>
       {tabs.map(([href, text]) => (
         <Link key={href} href={href} aria-current={href === current ? 'page' : undefined}>
           {text}

@@ -47,6 +47,7 @@ export const cs: FrameText = {
     unknown: 'neznámé',
     email: 'E-mailová adresa',
     name: 'Název',
+    personName: 'Jméno',
     code: 'Kód',
     description: 'Popis',
     application: 'Aplikace',

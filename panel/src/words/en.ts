@@ -46,6 +46,7 @@ export const en = {
     unknown: 'unknown',
     email: 'E-mail address',
     name: 'Name',
+    personName: 'Name',
     code: 'Code',
     description: 'Description',
     application: 'Application',

@@ -59,15 +59,13 @@ export function AuditFilters({ filters: { values, set }, children, actions }: Au
         onText={(area) => set({ area })}
       />
       {children}
-      <div className={css.date}>
+      <div className={css.dates}>
         <span aria-hidden="true">{words.from}</span>
         <TextField bare type="date" label={words.from} value={dayAt(values.from)} onText={(from) => set({ from })} />
-      </div>
-      <div className={css.date}>
         <span aria-hidden="true">{words.to}</span>
         <TextField bare type="date" label={words.to} value={dayAt(values.to)} onText={(to) => set({ to })} />
       </div>
-      {actions}
+      {actions !== undefined && <div className={css.actions}>{actions}</div>}
     </search>
   );
 }

@@ -70,19 +70,22 @@ export function Sentence(props: SentenceProps) {
       {apps !== null && (
         <>
           <span className={css.word}>{words.in}</span>
-          <Part size="narrow">
-            <ComboField
-              bare
-              label={words.app}
-              placeholder={words.appHint}
-              value={question.app}
-              choices={matching(apps, question.app)}
-              onText={(app) => change({ app })}
-            />
-          </Part>
+          <span className={css.tail}>
+            <Part size="narrow">
+              <ComboField
+                bare
+                label={words.app}
+                placeholder={words.appHint}
+                value={question.app}
+                choices={matching(apps, question.app)}
+                onText={(app) => change({ app })}
+              />
+            </Part>
+            <span className={css.word}>{words.end}</span>
+          </span>
         </>
       )}
-      <span className={css.word}>{words.end}</span>
+      {apps === null && <span className={css.word}>{words.end}</span>}
     </section>
   );
 }

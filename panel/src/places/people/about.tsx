@@ -27,7 +27,7 @@ export function About(props: PersonProps) {
       <Card title={words.profile}>
         <Facts
           facts={[
-            [common.name, name || user.displayName || '–'],
+            [common.personName, name || user.displayName || '–'],
             [words.displayName, user.displayName ?? '–'],
             [words.brand, user.brand ?? '–'],
             [words.language, user.locale ?? words.byApplication],

@@ -82,9 +82,9 @@ function useColumns(): readonly Column<User>[] {
       csv: ({ email }) => email,
     },
     {
-      title: common.name,
+      title: common.personName,
       wide: true,
-      cell: ({ displayName }) => displayName,
+      cell: ({ displayName }) => <bdi>{displayName}</bdi>,
       csv: ({ displayName }) => displayName,
     },
     {
@@ -97,6 +97,7 @@ function useColumns(): readonly Column<User>[] {
     {
       title: words.lastLogin,
       width: 'minmax(0, 0.7fr)',
+      wide: true,
       cell: ({ lastLoginAt }) => <Time iso={lastLoginAt} />,
       csv: ({ lastLoginAt }) => lastLoginAt,
     },

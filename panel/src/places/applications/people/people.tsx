@@ -132,13 +132,13 @@ function columnsOf(
   return [
     { title: common.email, cell: ({ email }) => email, csv: ({ email }) => email },
     {
-      title: common.name,
+      title: common.personName,
       cell: ({ displayName }) => <bdi>{displayName}</bdi>,
       csv: ({ displayName }) => displayName,
       wide: true,
     },
     {
-      title: words.state,
+      title: common.status,
       cell: (person) => <State person={person} />,
       csv: ({ active, blocked }) => (blocked ? 'blocked' : active ? 'active' : 'inactive'),
       width: '10rem',
@@ -171,7 +171,7 @@ function State({ person: { active, blocked, registered } }: { person: Person }) 
   const { people: words } = useWords().applications;
   if (blocked) return <Badge tone="bad">{words.blocked}</Badge>;
   if (!active) return <Badge tone="warn">{words.inactive}</Badge>;
-  return registered ? <Badge tone="good">{words.active}</Badge> : <Badge>{words.expected}</Badge>;
+  return registered ? <span className={css.soft}>{words.active}</span> : <Badge>{words.expected}</Badge>;
 }
 
 /** An address may say anything; the service takes three orders. */

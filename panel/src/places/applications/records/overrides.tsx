@@ -148,21 +148,30 @@ function columnsOf(
   onEdit: ((item: Override) => void) | null,
 ): readonly Column<Override>[] {
   const base = `/applications/${encodeURIComponent(appCode)}/records/of`;
+  const recordLink = ({ resourceType, resourceId }: Pick<Override, 'resourceType' | 'resourceId'>) => (
+    <Link href={`${base}/${encodeURIComponent(resourceType)}/${encodeURIComponent(resourceId)}`}>
+      {resourceType}:{resourceId}
+    </Link>
+  );
   return [
     {
       title: words.person,
-      cell: ({ email }) => <Link href={`/people/${encodeURIComponent(email)}`}>{email}</Link>,
+      cell: ({ email, permission, ...of }) => (
+        <>
+          <Link href={`/people/${encodeURIComponent(email)}`}>{email}</Link>
+          <span className={css.below}>
+            {withRecord && recordLink(of)} <code>{permission}</code>
+          </span>
+        </>
+      ),
       csv: ({ email }) => email,
     },
     ...(withRecord
       ? [
           {
             title: common.record,
-            cell: ({ resourceType, resourceId }: Override) => (
-              <Link href={`${base}/${encodeURIComponent(resourceType)}/${encodeURIComponent(resourceId)}`}>
-                {resourceType}:{resourceId}
-              </Link>
-            ),
+            cell: recordLink,
+            wide: true,
             csv: ({ resourceType, resourceId }: Override) => `${resourceType}:${resourceId}`,
           },
         ]
@@ -171,6 +180,7 @@ function columnsOf(
       title: common.permission,
       cell: ({ permission }) => <code>{permission}</code>,
       csv: ({ permission }) => permission,
+      wide: true,
     },
     {
       title: words.decision,
