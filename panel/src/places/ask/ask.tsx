@@ -3,6 +3,7 @@ import { Link, Route, Switch, useLocation } from 'wouter';
 import type { Item } from '../../api/call.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
+import { onDemand } from '../../parts/on-demand.ts';
 import pageCss from '../../parts/page.module.css';
 import { Page } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
@@ -13,12 +14,12 @@ import { useCatalog } from './asked.ts';
 import { AssertionsView } from './assertions-view.tsx';
 import { DEMO_QUESTION, isComplete, type Question, queryOf } from './question.ts';
 import { appChoices, Sentence } from './sentence.tsx';
-import { Since } from './since.tsx';
 import { useQuestion } from './use-question.ts';
 import { What } from './what.tsx';
 import { Who } from './who.tsx';
 import { Why } from './why.tsx';
 
+const Since = onDemand(() => import('./since.tsx'), 'activity');
 const AskOwn = lazy(() => import('./own.tsx'));
 const PlaygroundView = lazy(async () => {
   await import('../../parts/without-eval.ts');
@@ -132,7 +133,9 @@ function Asked({ apps }: { apps: readonly Item<'GET /api/applications'>[] }) {
         </Route>
         <Route path="/ask/since">
           <Complete question={settled}>
-            <Since question={settled} />
+            <Suspense fallback={<Loading rows={4} />}>
+              <Since question={settled} />
+            </Suspense>
           </Complete>
         </Route>
         <Route path="/ask/assertions">

@@ -4,13 +4,17 @@ import { Time } from '../../parts/badge.tsx';
 import { type Column, ExportButton, List } from '../../parts/list.tsx';
 import { Card, Empty } from '../../parts/page.tsx';
 import { useWords } from '../../words/words.ts';
+import { actorName } from '../activity/actor.tsx';
+import { actionOf, differencesOf } from '../activity/changes.ts';
 import css from './ask.module.css';
 import type { Question } from './question.ts';
 
 type AuditRecord = Item<'GET /api/applications/{appCode}/audit'>;
 
+const LONGEST = 300;
+
 /** What changed for the person in the application, and for the permission itself: newest first. */
-export function Since({ question }: { question: Question }) {
+export default function Since({ question }: { question: Question }) {
   const { ask } = useWords();
   const path = { appCode: question.app };
   const person = useList('GET /api/applications/{appCode}/audit', { path, query: { person: question.email.trim() } });
@@ -42,20 +46,24 @@ function Records({
   listed: ReturnType<typeof useList<'GET /api/applications/{appCode}/audit'>>;
   name: string;
 }) {
-  const { ask } = useWords();
+  const all = useWords();
+  const { ask, activity } = all;
   const words = ask.since;
-  const nameOf = ({ action }: AuditRecord) => words.actions[action] ?? action;
+  const nameOf = (record: AuditRecord) => {
+    const { action, refused } = actionOf(record.action);
+    return `${activity.actions[action] ?? action}${refused ? ` (${activity.refused})` : ''}`;
+  };
   const columns: readonly Column<AuditRecord>[] = [
-    { title: words.when, cell: ({ at }) => <Time iso={at} />, csv: ({ at }) => at, width: '9rem' },
+    { title: words.when, cell: ({ at }) => <Time iso={at} />, csv: ({ at }) => at, width: 'minmax(0, 8rem)' },
     { title: words.what, cell: nameOf, csv: ({ action }) => action, width: 'minmax(0, 0.7fr)' },
     {
       title: words.details,
-      cell: (record) => <code className={css.details}>{detailsOf(record)}</code>,
+      cell: (record) => <span className={css.details}>{detailsOf(record)}</span>,
       csv: detailsOf,
     },
     {
       title: words.by,
-      cell: ({ actor }) => actor.replace(/^user:/, ''),
+      cell: ({ actor }) => actorName(actor, all),
       csv: ({ actor }) => actor,
       width: 'minmax(0, 0.5fr)',
       wide: true,
@@ -74,17 +82,11 @@ function Records({
   );
 }
 
-/** The values of a record in one line: of what is now, else of what was. */
-function detailsOf({ before, after }: AuditRecord): string {
-  return flat(after ?? before).slice(0, 300);
-}
-
-function flat(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  if (Array.isArray(value)) return value.map(flat).join('; ');
-  if (typeof value !== 'object') return typeof value === 'string' ? value : JSON.stringify(value);
-  return Object.entries(value)
-    .filter(([, part]) => part !== null)
-    .map(([name, part]) => `${name} ${flat(part)}`)
-    .join(', ');
+/** What a record changed, in one line. */
+function detailsOf(record: AuditRecord): string {
+  const told = differencesOf(record).map(({ name, before, after }) =>
+    before === null || after === null ? `${name}: ${after ?? before}` : `${name}: ${before} → ${after}`,
+  );
+  const line = told.join(', ');
+  return line.length > LONGEST ? `${line.slice(0, LONGEST).toWellFormed()}…` : line;
 }

@@ -83,7 +83,7 @@ export const matrix = {
   noHoldersMatch: 'Nobody who holds this role matches.',
   since: 'Since',
   inactive: 'inactive',
-  unregistered: 'not signed in yet',
+  unregistered: 'never signed in',
   person: 'Person',
   addPeople: 'Add people',
   addTitle: (code: string) => `Give role ${code}`,
