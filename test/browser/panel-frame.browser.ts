@@ -20,7 +20,10 @@ describe('the frame of the panel', () => {
     const { page, go, close } = await panels.open({ as: 'admin@example.com' });
     await go('/settings/configuration');
     expect(await page.evaluate('document.documentElement.scrollHeight > innerHeight')).toBe(true);
-    const last = page.getByRole('banner').locator('span', { hasText: /^Usher/ }).last();
+    const last = page
+      .getByRole('banner')
+      .locator('span', { hasText: /^Usher/ })
+      .last();
     const box = await last.boundingBox();
     expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(900);
     await close();

@@ -1,5 +1,6 @@
 import { Component, type ReactNode } from 'react';
 import { ApiError, asError } from '../api/error.ts';
+import { Conflict } from '../api/merge.ts';
 import type { Text } from '../words/places.ts';
 import { useWords } from '../words/words.ts';
 import { Button } from './button.tsx';
@@ -18,6 +19,7 @@ export function wordsOf(error: Error, { problem }: Text): string {
 export function Problem({ error, onRetry }: { error: Error | null; onRetry?: () => void }) {
   const words = useWords();
   if (error === null) return null;
+  if (error instanceof Conflict) return <Theirs conflict={error} />;
   const { status, requestId } = error instanceof ApiError ? error : { status: null, requestId: null };
   return (
     <div role="alert" className={css.problem}>
@@ -31,6 +33,33 @@ export function Problem({ error, onRetry }: { error: Error | null; onRetry?: () 
         )}
       </div>
       {onRetry && <Button onClick={onRetry}>{words.common.retry}</Button>}
+    </div>
+  );
+}
+
+/** What somebody else saved in the fields that were typed into. */
+function Theirs({ conflict }: { conflict: Conflict }) {
+  const { problem, common } = useWords();
+  const textOf = (value: unknown): string => {
+    if (typeof value === 'boolean') return value ? common.yes : common.no;
+    if (value === null || value === '') return '–';
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  };
+  return (
+    <div role="alert" className={css.problem}>
+      <div>
+        <p className={css.text}>{problem.conflict}</p>
+        <dl className={css.theirs}>
+          {conflict.theirs.map(([label, value]) => (
+            <div key={label}>
+              <dt>{label}</dt>
+              <dd>
+                <bdi>{textOf(value)}</bdi>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </div>
     </div>
   );
 }

@@ -98,6 +98,7 @@ export const cs: FrameText = {
     forbidden: 'Toto nesmíte. Vaše práva se možná změnila: načtěte stránku znovu.',
     notFound: 'Neexistuje, nebo to nesmíte vidět.',
     stale: 'Někdo to změnil poté, co jste to otevřeli.',
+    conflict: 'Někdo mezitím změnil totéž. Co jste napsali, zůstává; dalším uložením nahradíte jeho změnu:',
     undoStale: 'Někdo to mezitím změnil. Nic se nevrátilo.',
     undoStaleIn: (apps) => `Někdo to mezitím změnil zde: ${apps}. Tam se nic nevrátilo.`,
     undoStalePartly: 'Někdo to mezitím změnil. Vrátila se jen část.',

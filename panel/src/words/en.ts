@@ -96,6 +96,8 @@ export const en = {
     forbidden: 'You may not do this. Your rights may have changed: reload to see what you may do.',
     notFound: 'This does not exist, or you may not see it.',
     stale: 'Somebody has changed this since you opened it.',
+    conflict:
+      'Somebody has changed the same since you opened it. What you typed is kept; saving it again replaces theirs:',
     undoStale: 'Somebody has changed this meanwhile. Nothing was undone.',
     undoStaleIn: (apps: string) => `Somebody has changed this meanwhile in ${apps}. Nothing was undone there.`,
     undoStalePartly: 'Somebody has changed this meanwhile. Only a part was undone.',

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../../api/call.ts';
+import { merged, refuse } from '../../api/merge.ts';
 import { useWrite } from '../../api/writes.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -11,6 +12,7 @@ import { Problem } from '../../parts/problem.tsx';
 import { useAction } from '../../shell/actions.ts';
 import { useKeptDraft } from '../../shell/drafts.ts';
 import { useKey } from '../../shell/keys.ts';
+import type { Text } from '../../words/places.ts';
 import { useWords } from '../../words/words.ts';
 import css from './brands.module.css';
 import { warningsOf } from './contrast.ts';
@@ -31,9 +33,20 @@ function editedOf(base: Brand): Edited {
   return { base, draft: draftOf(base) };
 }
 
+function labelsOf({ brands: words, common }: Text): Partial<Record<keyof BrandDraft, string>> {
+  return {
+    ...words,
+    name: common.name,
+    idpOrgId: words.organization,
+    isDefault: words.makeDefault,
+    smtp: words.smtpOwn,
+  };
+}
+
 /** One brand as a form, with its look as one types. */
 export function BrandForm({ brand }: { brand: Brand }) {
-  const { brands: words, common } = useWords();
+  const all = useWords();
+  const { brands: words, common } = all;
   const [kept, keep] = useKeptDraft<Edited>(`brand\n${brand.id}`);
   const { base, draft } = kept ?? editedOf(brand);
   const [open, setOpen] = useState<'test' | 'delete' | null>(null);
@@ -58,8 +71,18 @@ export function BrandForm({ brand }: { brand: Brand }) {
   };
   const save = () =>
     writing.run(async () => {
-      inverse.current = inverseOf(base, change);
-      const { data } = await call('PUT /api/admin/brands/{id}', { path, body: change });
+      const { data: now } = await call('GET /api/admin/brands/{id}', { path });
+      const over = merged({ base: draftOf(base), draft }, draftOf(now));
+      keep({ base: now, draft: over.draft });
+      const there = draftOf(now);
+      refuse(
+        over.both,
+        { ...there, smtp: there.smtp.own ? `${there.smtp.host}:${there.smtp.port}` : '' },
+        labelsOf(all),
+      );
+      const body = changesOf(now, over.draft);
+      inverse.current = inverseOf(now, body);
+      const { data } = await call('PUT /api/admin/brands/{id}', { path, body });
       keep(editedOf(data));
     });
   useKey('mod+s', () => changed > 0 && void save());

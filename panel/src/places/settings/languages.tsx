@@ -1,5 +1,6 @@
 import { type FormEvent, useId, useState } from 'react';
 import { call } from '../../api/call.ts';
+import { settled, unedited } from '../../api/merge.ts';
 import { useList } from '../../api/queries.ts';
 import { useWrite } from '../../api/writes.ts';
 import { Badge } from '../../parts/badge.tsx';
@@ -94,21 +95,26 @@ interface LanguageDialogProps {
   readonly onClose: () => void;
 }
 
+const NO_LANGUAGE: LanguageRecord = { code: '', name: '', nativeName: '', fallback: null };
+
 function LanguageDialog({ language, all, onClose }: LanguageDialogProps) {
   const { settings, common } = useWords();
   const words = settings.languages;
   const form = useId();
-  const [draft, setDraft] = useState(language ?? { code: '', name: '', nativeName: '', fallback: null });
-  const { code, name, nativeName, fallback } = draft;
+  const [edited, setEdited] = useState(() => unedited(language ?? NO_LANGUAGE));
+  const { code, name, nativeName, fallback } = edited.draft;
+  const set = (change: Partial<LanguageRecord>) => setEdited({ ...edited, draft: { ...edited.draft, ...change } });
+  const labels = { name: common.name, nativeName: words.nativeName, fallback: words.fallback };
   const writing = useWrite({ done: common.saved, refreshes: ['/api/languages'] });
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    const body = { name: name.trim(), nativeName: nativeName.trim(), fallback };
-    const made = await writing.run(() =>
-      language === null
-        ? call('POST /api/languages', { body: { code: code.trim(), ...body } })
-        : call('PUT /api/languages/{code}', { path: { code: language.code }, body }),
-    );
+    const draft = { code: code.trim(), name: name.trim(), nativeName: nativeName.trim(), fallback };
+    const made = await writing.run(async () => {
+      if (language === null) return await call('POST /api/languages', { body: draft });
+      const read = async () => (await call('GET /api/languages', {})).data.find((one) => one.code === code) ?? null;
+      const body = await settled({ base: edited.base, draft, read, keep: setEdited, labels });
+      return await call('PUT /api/languages/{code}', { path: { code }, body });
+    });
     if (made) onClose();
   };
   const isAtField = ['code', 'name', 'nativeName', 'fallback'].some((path) => faultOf(writing.error, path) !== null);
@@ -135,7 +141,7 @@ function LanguageDialog({ language, all, onClose }: LanguageDialogProps) {
             value={code}
             required
             autoFocus
-            onText={(value) => setDraft({ ...draft, code: value.toLowerCase() })}
+            onText={(value) => set({ code: value.toLowerCase() })}
           />
         )}
         <TextField
@@ -144,7 +150,7 @@ function LanguageDialog({ language, all, onClose }: LanguageDialogProps) {
           fault={faultOf(writing.error, 'nativeName')}
           value={nativeName}
           required
-          onText={(value) => setDraft({ ...draft, nativeName: value })}
+          onText={(value) => set({ nativeName: value })}
         />
         <TextField
           label={common.name}
@@ -152,7 +158,7 @@ function LanguageDialog({ language, all, onClose }: LanguageDialogProps) {
           fault={faultOf(writing.error, 'name')}
           value={name}
           required
-          onText={(value) => setDraft({ ...draft, name: value })}
+          onText={(value) => set({ name: value })}
         />
         <SelectField
           label={words.fallback}
@@ -160,7 +166,7 @@ function LanguageDialog({ language, all, onClose }: LanguageDialogProps) {
           fault={faultOf(writing.error, 'fallback')}
           value={fallback ?? ''}
           options={[['', common.none], ...fallbacksOf(code, all).map((one) => [one.code, one.nativeName] as const)]}
-          onText={(value) => setDraft({ ...draft, fallback: value === '' ? null : value })}
+          onText={(value) => set({ fallback: value === '' ? null : value })}
         />
         {!isAtField && <Problem error={writing.error} />}
       </form>

@@ -1,5 +1,6 @@
 import { call } from '../../api/call.ts';
 import { asError } from '../../api/error.ts';
+import { refuse } from '../../api/merge.ts';
 import { useRead } from '../../api/queries.ts';
 import { useWrite } from '../../api/writes.ts';
 import { Button } from '../../parts/button.tsx';
@@ -9,7 +10,15 @@ import { Loading, Problem } from '../../parts/problem.tsx';
 import { useKeptDraft } from '../../shell/drafts.ts';
 import { DENSITIES, type Density, prefer, THEMES, type Theme, usePreferences } from '../../shell/preferences.ts';
 import { LANGUAGES, type Language, useWords } from '../../words/words.ts';
-import { changesOf, isChanged, type Profile, type ProfileDraft, type ProfileField, shownOf } from './profile-draft.ts';
+import {
+  changesOf,
+  isChanged,
+  type Profile,
+  type ProfileDraft,
+  type ProfileField,
+  rivals,
+  shownOf,
+} from './profile-draft.ts';
 import css from './settings.module.css';
 
 /** What the panel looks like in this browser, and the person's own profile. */
@@ -66,18 +75,25 @@ function OwnProfile() {
 
 function ProfileForm({ profile }: { profile: Profile }) {
   const { settings: words, common, people } = useWords();
-  const [kept, keep] = useKeptDraft<ProfileDraft>('profile');
-  const draft = kept ?? {};
+  const [kept, keep] = useKeptDraft<{ readonly base: Profile; readonly draft: ProfileDraft }>('profile');
+  const { base, draft } = kept ?? { base: profile, draft: {} };
   const languages = useRead('GET /api/languages', {});
   const writing = useWrite({ done: common.saved, refreshes: ['/api/profile', '/api/users'] });
   const save = async (): Promise<void> => {
-    const body = changesOf(profile, draft);
-    if (await writing.run(() => call('PUT /api/profile/me', { body }))) keep(null);
+    const saved = await writing.run(async () => {
+      const { data: now } = await call('GET /api/profile/me', {});
+      keep({ base: now, draft });
+      const { firstName, lastName, avatarUrl, mailLanguage: locale } = words;
+      const { displayName, timezone, brand } = people;
+      refuse(rivals(base, draft, now), now, { firstName, lastName, displayName, avatarUrl, locale, timezone, brand });
+      return await call('PUT /api/profile/me', { body: changesOf(now, draft) });
+    });
+    if (saved) keep(null);
   };
   const field = (name: ProfileField) => ({
     value: shownOf(profile, draft, name),
     fault: faultOf(writing.error, name),
-    onText: (value: string) => keep({ ...draft, [name]: value }),
+    onText: (value: string) => keep({ base, draft: { ...draft, [name]: value } }),
   });
   const isFaulty = (Object.keys(draft) as ProfileField[]).some((name) => faultOf(writing.error, name) !== null);
   return (

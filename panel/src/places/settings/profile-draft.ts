@@ -25,6 +25,12 @@ export function changesOf(profile: Profile, draft: ProfileDraft): Body {
   return body;
 }
 
+/** Fields of the draft that somebody else, such as the provider, has changed to something else since `base` was read. */
+export function rivals(base: Profile, draft: ProfileDraft, now: Profile): readonly ProfileField[] {
+  const mine = Object.keys(changesOf(now, draft)) as ProfileField[];
+  return mine.filter((field) => base[field] !== now[field]);
+}
+
 export function isChanged(profile: Profile, draft: ProfileDraft): boolean {
   return Object.keys(changesOf(profile, draft)).length > 0;
 }

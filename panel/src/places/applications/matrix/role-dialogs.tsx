@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../../../api/call.ts';
+import { settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
@@ -107,10 +108,11 @@ export function RemovePeople({
 export function EditRole({ appCode, role, onClose }: RoleDialogProps) {
   const { common, applications } = useWords();
   const words = applications.matrix;
-  const [description, setDescription] = useState(role.description ?? '');
+  const [edited, setEdited] = useState(() => unedited({ description: role.description ?? '' }));
+  const { description } = edited.draft;
   const path = { appCode, roleId: String(role.id) };
   const operation = 'PUT /api/applications/{appCode}/roles/{roleId}';
-  const before = role.description;
+  const before = edited.base.description || null;
   const writing = useWrite({
     done: common.saved,
     refreshes: [`/api/applications/${appCode}`],
@@ -118,7 +120,17 @@ export function EditRole({ appCode, role, onClose }: RoleDialogProps) {
   });
   const save = async (): Promise<void> => {
     const body = { description: description.trim() === '' ? null : description };
-    if (await writing.run(() => call(operation, { path, body }))) onClose();
+    const read = async () => {
+      const { data } = await call('GET /api/applications/{appCode}/roles', { path: { appCode } });
+      const now = data.find(({ id }) => id === role.id);
+      return now === undefined ? null : { description: now.description ?? '' };
+    };
+    const labels = { description: common.description };
+    const made = await writing.run(async () => {
+      await settled({ ...edited, read, keep: setEdited, labels });
+      return await call(operation, { path, body });
+    });
+    if (made) onClose();
   };
   const fault = faultOf(writing.error, 'description');
   return (
@@ -140,7 +152,7 @@ export function EditRole({ appCode, role, onClose }: RoleDialogProps) {
         label={common.description}
         fault={fault}
         value={description}
-        onText={setDescription}
+        onText={(text) => setEdited({ ...edited, draft: { description: text } })}
         maxLength={2_000}
         rows={4}
         autoFocus

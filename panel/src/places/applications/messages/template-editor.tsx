@@ -1,7 +1,8 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { call } from '../../../api/call.ts';
 import { ApiError } from '../../../api/error.ts';
+import { changedIn, type Edited, settled } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CodeField } from '../../../parts/code-field.tsx';
@@ -12,7 +13,7 @@ import { useAction } from '../../../shell/actions.ts';
 import { useKeptDraft } from '../../../shell/drafts.ts';
 import { tell } from '../../../shell/toasts.ts';
 import { useWords } from '../../../words/words.ts';
-import { contentOf, type Draft, draftOf, placesOf } from './draft.ts';
+import { type Content, contentOf, type Draft, draftOf, placesOf } from './draft.ts';
 import css from './messages.module.css';
 import { Preview, usePreview } from './preview.tsx';
 import type { Template } from './types.tsx';
@@ -35,8 +36,8 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
   const [, go] = useLocation();
   const original = draftOf(stored ?? instead);
   const name = ['template', appCode, place.type, place.key, place.locale].join('\n');
-  const [kept, keep] = useKeptDraft<Draft>(name);
-  const draft = kept ?? original;
+  const [kept, keep] = useKeptDraft<Edited<Draft>>(name);
+  const { base, draft } = kept ?? { base: original, draft: original };
   const [deleting, setDeleting] = useState(false);
   const variables = variablesIn([draft.subject, draft.html, draft.text, draft.pushTitle, draft.pushBody, draft.url]);
   const [typed, setTyped] = useState<string | null>(null);
@@ -44,17 +45,22 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
   const payload = objectIn(payloadText);
   const missing = payload === null ? [] : missingIn(payload, variables);
   const preview = usePreview(appCode, { ...contentOf(draft), locale: place.locale, payload: payload ?? {} });
+  // Of the last save: what it changed, as it was.
+  const inverse = useRef<Partial<Content>>({});
   const saving = useWrite(() => ({
     done: words.saved,
     refreshes: [`/api/applications/${appCode}`],
-    ...(stored === null ? {} : { undo: () => change(stored.id, contentOf(draftOf(stored))) }),
+    ...(stored === null ? {} : { undo: () => change(stored.id, inverse.current) }),
   }));
   const testing = useWrite({ refreshes: [] });
   const home = `/applications/${encodeURIComponent(appCode)}/messages`;
   const path = { appCode };
-  const change = (id: number, body: ReturnType<typeof contentOf>) =>
-    call('PUT /api/applications/{appCode}/templates/{id}', { path: { ...path, id }, body });
-  const set = (part: Partial<Draft>): void => keep({ ...draft, ...part });
+  const change = (id: number, { requiredVariables: required, ...body }: Partial<Content>) =>
+    call('PUT /api/applications/{appCode}/templates/{id}', {
+      path: { ...path, id },
+      body: { ...body, ...(required === undefined ? {} : { requiredVariables: [...required] }) },
+    });
+  const set = (part: Partial<Draft>): void => keep({ base, draft: { ...draft, ...part } });
   const same = JSON.stringify(contentOf(draft)) === JSON.stringify(contentOf(original));
   const dirty = !same || stored === null;
   // What was saved is a draft no more, once it is read back.
@@ -63,11 +69,22 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
   }, [kept, keep, same, stored]);
   const save = async (): Promise<void> => {
     const body = contentOf(draft);
-    await saving.run(() =>
-      stored === null
-        ? call('POST /api/applications/{appCode}/templates', { path, body: { ...body, ...place } })
-        : change(stored.id, body),
-    );
+    await saving.run(async () => {
+      if (stored === null) {
+        return await call('POST /api/applications/{appCode}/templates', { path, body: { ...body, ...place } });
+      }
+      let now = base;
+      const read = async () => {
+        const { data } = await call('GET /api/applications/{appCode}/templates', { path });
+        const found = data.find(({ id }) => id === stored.id);
+        now = found === undefined ? base : draftOf(found);
+        return found === undefined ? null : now;
+      };
+      const changed = await settled({ base, draft, read, keep, labels: labelsOf(words) });
+      const content = changedIn(contentOf(now), contentOf({ ...now, ...changed }));
+      inverse.current = changedIn({ ...contentOf(now), ...content }, contentOf(now));
+      return await change(stored.id, content);
+    });
   };
   const test = async (): Promise<void> => {
     if (stored === null) return;
@@ -176,6 +193,11 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
       )}
     </div>
   );
+}
+
+function labelsOf(words: ReturnType<typeof useWords>['applications']['messages']) {
+  const { subject, html, text, pushTitle, pushBody, url, requiredVariables: required } = words;
+  return { subject, html, text, pushTitle, pushBody, url, required };
 }
 
 interface DeleteTemplateProps {

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import { call } from '../../../api/call.ts';
+import { settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
@@ -26,10 +27,8 @@ const SWITCHES = [
   'selfServiceEnabled',
 ] as const;
 
-export function TypeDialog({ appCode, type, onClose }: TypeDialogProps) {
-  const { applications, common } = useWords();
-  const words = applications.messages;
-  const [draft, setDraft] = useState({
+function draftOf(type: NotificationType | null) {
+  return {
     code: type?.code ?? '',
     name: type?.name ?? '',
     description: type?.description ?? '',
@@ -40,17 +39,44 @@ export function TypeDialog({ appCode, type, onClose }: TypeDialogProps) {
     defaultEmail: type?.defaultEmail ?? true,
     defaultPush: type?.defaultPush ?? true,
     selfServiceEnabled: type?.selfServiceEnabled ?? true,
-  });
+  };
+}
+type Draft = ReturnType<typeof draftOf>;
+
+/** Fields as they are stored: an empty text is none. */
+function bodyOf({ description, emailFromName, ...rest }: Partial<Draft>) {
+  return {
+    ...rest,
+    ...(description === undefined ? {} : { description: description || null }),
+    ...(emailFromName === undefined ? {} : { emailFromName: emailFromName || null }),
+  };
+}
+
+export function TypeDialog({ appCode, type, onClose }: TypeDialogProps) {
+  const { applications, common } = useWords();
+  const words = applications.messages;
+  const [edited, setEdited] = useState(() => unedited(draftOf(type)));
+  const { draft } = edited;
   const writing = useWrite({ done: words.typeSaved(draft.code), refreshes: [`/api/applications/${appCode}`] });
-  const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
+  const set = (change: Partial<Draft>) => setEdited({ ...edited, draft: { ...draft, ...change } });
+  const labels = { ...words, name: common.name, description: common.description };
   const save = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    const body = { ...draft, description: draft.description || null, emailFromName: draft.emailFromName || null };
-    const made = await writing.run(() =>
-      type === null
-        ? call('POST /api/applications/{appCode}/notification-types', { path: { appCode }, body })
-        : call('PUT /api/applications/{appCode}/notification-types/{id}', { path: { appCode, id: type.id }, body }),
-    );
+    const path = { appCode };
+    const made = await writing.run(async () => {
+      if (type === null) {
+        const body = { ...draft, ...bodyOf(draft) };
+        return await call('POST /api/applications/{appCode}/notification-types', { path, body });
+      }
+      const { id } = type;
+      const read = async () => {
+        const { data } = await call('GET /api/applications/{appCode}/notification-types', { path });
+        const now = data.find((one) => one.id === id);
+        return now === undefined ? null : draftOf(now);
+      };
+      const body = bodyOf(await settled({ ...edited, read, keep: setEdited, labels }));
+      return await call('PUT /api/applications/{appCode}/notification-types/{id}', { path: { ...path, id }, body });
+    });
     if (made) onClose();
   };
   const { error } = writing;

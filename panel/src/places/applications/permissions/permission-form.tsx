@@ -1,5 +1,6 @@
 import { useId, useState } from 'react';
 import { type CallOptions, call, type Item } from '../../../api/call.ts';
+import { changedIn, settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Button } from '../../../parts/button.tsx';
 import { ComboField } from '../../../parts/combo-field.tsx';
@@ -7,6 +8,7 @@ import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, SelectField, Switch, TextArea, TextField } from '../../../parts/field.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
 import { Problem } from '../../../parts/problem.tsx';
+import type { Text } from '../../../words/places.ts';
 import { useWords } from '../../../words/words.ts';
 import css from '../applications.module.css';
 
@@ -38,7 +40,7 @@ export function NewPermission({ appCode, permissions, onClose }: FormProps) {
   const [fields, setFields] = useState(EMPTY);
   const writing = useWrite({ done: words.made(fields.code), refreshes: [`/api/applications/${appCode}`] });
   const create = async (): Promise<void> => {
-    const body = { code: fields.code, ...bodyOf(fields) };
+    const body = { code: fields.code, type: fields.type, ...bodyOf(fields, fields) };
     const made = await writing.run(() =>
       call('POST /api/applications/{appCode}/permissions', { path: { appCode }, body }),
     );
@@ -62,30 +64,42 @@ export function NewPermission({ appCode, permissions, onClose }: FormProps) {
 
 /** Words are saved at once; what may change who holds it is reviewed first. */
 export function EditPermission({ appCode, permission, permissions, onClose }: FormProps & { permission: Permission }) {
-  const { applications, common } = useWords();
+  const all = useWords();
+  const { applications, common } = all;
   const words = applications.permissions;
-  const before = fieldsOf(permission, permissions);
-  const [fields, setFields] = useState(before);
-  const [reviewing, setReviewing] = useState(false);
+  const [edited, setEdited] = useState(() => unedited(fieldsOf(permission, permissions)));
+  const { base, draft: fields } = edited;
+  // What is reviewed, once it is known not to undo what somebody else has done meanwhile.
+  const [reviewed, setReviewed] = useState<ReturnType<typeof bodyOf> | null>(null);
   const path = { appCode, permissionId: String(permission.id) };
   const operation = 'PUT /api/applications/{appCode}/permissions/{permissionId}';
   const refreshes = [`/api/applications/${appCode}`];
-  const body = bodyOf(fields);
-  const undo = (bound: CallOptions) => call(operation, { path, body: bodyOf(before) }, bound);
+  const undo = (bound: CallOptions) => call(operation, { path, body: bodyOf(base, changedIn(fields, base)) }, bound);
   const writing = useWrite({ done: common.saved, refreshes, undo });
-  const save = async (): Promise<void> => {
-    if (await writing.run(() => call(operation, { path, body }))) onClose();
+  const checking = useWrite({ refreshes: [] });
+  const changes = async () => {
+    const read = async () => {
+      const { data } = await call('GET /api/applications/{appCode}/permissions', { path: { appCode } });
+      const now = data.find(({ id }) => id === permission.id);
+      return now === undefined ? null : fieldsOf(now, data);
+    };
+    const changed = await settled({ ...edited, read, keep: setEdited, labels: labelsOf(all) });
+    return bodyOf({ ...fields, ...changed }, changed);
   };
-  const decides = fields.type !== before.type || fields.global !== before.global;
-  if (reviewing) {
+  const save = async (): Promise<void> => {
+    if (await writing.run(async () => await call(operation, { path, body: await changes() }))) onClose();
+  };
+  const review = () => void checking.run(async () => setReviewed(await changes()));
+  const decides = fields.type !== base.type || fields.global !== base.global;
+  if (reviewed !== null) {
     return (
       <ImpactReview
         title={words.edit(permission.code)}
         operation={operation}
-        input={{ path, body }}
+        input={{ path, body: reviewed }}
         done={common.saved}
         refreshes={refreshes}
-        onClose={() => setReviewing(false)}
+        onClose={() => setReviewed(null)}
         onDone={onClose}
       />
     );
@@ -94,12 +108,12 @@ export function EditPermission({ appCode, permission, permissions, onClose }: Fo
     <PermissionDialog
       title={words.edit(permission.code)}
       fields={fields}
-      onFields={setFields}
+      onFields={(draft) => setEdited({ base, draft })}
       permissions={permissions}
-      error={writing.error}
-      busy={writing.busy}
+      error={writing.error ?? checking.error}
+      busy={writing.busy || checking.busy}
       submit={decides ? common.review : common.save}
-      onSubmit={() => (decides ? setReviewing(true) : void save())}
+      onSubmit={() => (decides ? review() : void save())}
       onClose={onClose}
     />
   );
@@ -223,13 +237,23 @@ function fieldsOf(permission: Permission, permissions: readonly Permission[]): P
   return { code, type, groupName: groupName ?? '', parent, description: description ?? '', global };
 }
 
-function bodyOf({ type, groupName, parent, description, global }: PermissionFields) {
+/** The fields of `changed`, as they are written. */
+function bodyOf(
+  { type, groupName, parent, description, global }: PermissionFields,
+  changed: Partial<PermissionFields>,
+) {
   const orNull = (text: string) => (text.trim() === '' ? null : text.trim());
+  const above = orNull(parent);
   return {
-    type,
-    groupName: orNull(groupName),
-    ...(orNull(parent) === null ? { parentPermissionId: null } : { parentPermission: orNull(parent) }),
-    description: orNull(description),
-    global,
+    ...('type' in changed ? { type } : {}),
+    ...('groupName' in changed ? { groupName: orNull(groupName) } : {}),
+    ...('parent' in changed ? (above === null ? { parentPermissionId: null } : { parentPermission: above }) : {}),
+    ...('description' in changed ? { description: orNull(description) } : {}),
+    ...('global' in changed ? { global } : {}),
   };
+}
+
+function labelsOf({ applications: { permissions: words }, common }: Text) {
+  const { type, group: groupName, parent, globalLabel: global } = words;
+  return { type, groupName, parent, global, description: common.description };
 }

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import { call } from '../../../api/call.ts';
 import { ApiError } from '../../../api/error.ts';
+import { settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
@@ -20,32 +21,53 @@ interface EntityDialogProps {
 const FORM = 'entity-form';
 const FIELDS = ['code', 'name', 'description', 'idLabel', 'listEndpoint', 'listSearch'];
 
-export function EntityDialog({ appCode, entity, onClose }: EntityDialogProps) {
-  const { applications, common } = useWords();
-  const words = applications.records;
-  const [draft, setDraft] = useState({
+function draftOf(entity: Entity | null) {
+  return {
     code: entity?.code ?? '',
     name: entity?.name ?? '',
     description: entity?.description ?? '',
     idLabel: entity?.idLabel ?? '',
     listEndpoint: entity?.listEndpoint ?? '',
     listSearch: entity?.listSearch ?? false,
-  });
+  };
+}
+type Draft = ReturnType<typeof draftOf>;
+
+/** Fields as they are stored: an empty text is none. */
+function bodyOf({ description, idLabel, listEndpoint, ...rest }: Partial<Draft>) {
+  return {
+    ...rest,
+    ...(description === undefined ? {} : { description: description || null }),
+    ...(idLabel === undefined ? {} : { idLabel: idLabel || null }),
+    ...(listEndpoint === undefined ? {} : { listEndpoint: listEndpoint || null }),
+  };
+}
+
+export function EntityDialog({ appCode, entity, onClose }: EntityDialogProps) {
+  const { applications, common } = useWords();
+  const words = applications.records;
+  const [edited, setEdited] = useState(() => unedited(draftOf(entity)));
+  const { draft } = edited;
   const writing = useWrite({ done: words.entitySaved(draft.code), refreshes: [`/api/applications/${appCode}`] });
-  const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
+  const set = (change: Partial<Draft>) => setEdited({ ...edited, draft: { ...draft, ...change } });
+  const labels = { ...words, code: common.code, name: common.name, description: common.description };
   const save = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    const body = {
-      ...draft,
-      description: draft.description || null,
-      idLabel: draft.idLabel || null,
-      listEndpoint: draft.listEndpoint || null,
-    };
-    const made = await writing.run(() =>
-      entity === null
-        ? call('POST /api/applications/{appCode}/entities', { path: { appCode }, body })
-        : call('PUT /api/applications/{appCode}/entities/{id}', { path: { appCode, id: entity.id }, body }),
-    );
+    const path = { appCode };
+    const made = await writing.run(async () => {
+      if (entity === null) {
+        const body = { ...draft, ...bodyOf(draft) };
+        return await call('POST /api/applications/{appCode}/entities', { path, body });
+      }
+      const { id } = entity;
+      const read = async () => {
+        const { data } = await call('GET /api/applications/{appCode}/entities', { path });
+        const now = data.find((one) => one.id === id);
+        return now === undefined ? null : draftOf(now);
+      };
+      const body = bodyOf(await settled({ ...edited, read, keep: setEdited, labels }));
+      return await call('PUT /api/applications/{appCode}/entities/{id}', { path: { ...path, id }, body });
+    });
     if (made) onClose();
   };
   // What stands at a field is not said twice.
