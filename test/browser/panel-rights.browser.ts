@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { KINDS, type Kind, makeKinds } from './kinds.ts';
 import { usePanel } from './panel-fixture.ts';
 import { controlsOf, follow, isOf } from './rights-page.ts';
-import { READING, SPOTS, type Spot } from './rights-table.ts';
+import { LEADING, READING, SPOTS, type Spot } from './rights-table.ts';
+import { USES } from './rights-uses.ts';
 
 const HIDDEN = 'application: { code: hidden, name: Hidden }\nroles: [{ code: secret-role }]\n';
 
@@ -41,6 +42,26 @@ describe('the panel offers exactly what the table of rights says', () => {
     expect(complaints).toEqual([]);
     await close();
   });
+});
+
+/** The view that an address shows, whatever application or person it is of. */
+function viewOf(path: string): string {
+  const [place = '', , view = '', below = ''] = path.replace(/\?.*/, '').split('/').slice(1);
+  if (place !== 'applications') return place;
+  if (view === 'records') return `records/${below === 'entities' ? below : ''}`;
+  return `${view}/${below === '' ? '' : '*'}`;
+}
+
+test('each control of the table that leads to a write is used', () => {
+  const leads = SPOTS.flatMap(({ path, controls }) =>
+    Object.keys(controls)
+      .filter((row) => !LEADING.includes(row))
+      .map((row) => ({ row, view: viewOf(path) })),
+  );
+  const unused = leads.filter(
+    ({ row, view }) => !USES.some((use) => isOf(row, use.control) && viewOf(use.path) === view),
+  );
+  expect(unused).toEqual([]);
 });
 
 describe('a direct link without rights', () => {

@@ -60,6 +60,21 @@ export const READING: readonly string[] = [
   'checkbox Unread only',
 ];
 
+/** Controls of the table that write nothing themselves; what they lead to is offered, and used, elsewhere. */
+export const LEADING: readonly string[] = [
+  // A decision, and a permission of one's own, to ask about.
+  'button *.*',
+  'button *, *: *',
+  'button Choose all that are listed',
+  'button Find or add a person',
+  'checkbox Send through a mail server of its own',
+  'checkbox Compare with what is live',
+  'checkbox Remove what is not named',
+  // What has failed and a mail server are in panel-notifications and panel-brands.
+  'button Retry what failed',
+  'button Test mail',
+];
+
 const LEVELS = { 'button Add people': WRITERS, 'button Roles of *': WRITERS, 'checkbox *@*': WRITERS };
 const OVERRIDES = {
   'button New override': WRITERS,
@@ -111,14 +126,15 @@ export const SPOTS: readonly Spot[] = [
   atelier('/permissions/project.access', { 'button Edit': WRITERS, 'button Delete permission': WRITERS }),
   atelier('/people', LEVELS),
   atelier('/records', OVERRIDES),
-  atelier('/records/project/1042', OVERRIDES),
+  atelier('/records/of/project/1042', OVERRIDES),
   atelier('/records/entities', {
     'button New entity': WRITERS,
     'button Edit *': WRITERS,
     'button Delete the entity *': WRITERS,
   }),
   atelier('/messages', MESSAGES),
-  atelier('/manifest', { 'checkbox *': WRITERS }),
+  atelier('/messages/project-ready/default/en', { 'button Save': WRITERS }),
+  atelier('/manifest', { 'checkbox Compare with what is live': WRITERS, 'checkbox Remove what is not named': WRITERS }),
   atelier('/history', {}),
   { path: '/people', kinds: READERS, controls: { 'button Find or add a person': WRITERS } },
   {
