@@ -99,6 +99,36 @@ describe('a service in trouble', () => {
   });
 });
 
+test('a list endpoint that hangs and then fails takes neither the text nor the focus from who types an id', async () => {
+  const { page, go, close, complaints } = await open();
+  const entities = (await administer(usher, 'GET /api/applications/atelier/entities')) as {
+    id: number;
+    code: string;
+  }[];
+  const project = entities.find(({ code }) => code === 'project');
+  const entity = `PUT /api/applications/atelier/entities/${String(project?.id)}`;
+  await administer(usher, entity, { listEndpoint: 'https://atelier.example/projects' });
+  const hanging = Promise.withResolvers<void>();
+  const refuse = async (route: Route): Promise<void> => {
+    await hanging.promise;
+    // Questions about less text have been given up meanwhile.
+    await route.fulfill({ status: 400, json: { message: 'no' } }).catch(() => undefined);
+  };
+  await page.route('**/entities/project/items?*', refuse);
+  await go('/applications/atelier/records?edit=1&of=clara%40example.com&rt=project');
+  const field = page.getByRole('dialog').getByRole('combobox', { name: 'Project number' });
+  const asked = page.waitForRequest('**/entities/project/items?*q=77*');
+  await field.pressSequentially('77');
+  await asked;
+  hanging.resolve();
+  await page.getByRole('dialog').getByText('The application did not list its records.').waitFor();
+  await page.keyboard.type('8');
+  expect(await field.inputValue()).toBe('778');
+  expect(complaints).toEqual([]);
+  await administer(usher, entity, { listEndpoint: null });
+  await close();
+});
+
 describe('a page that stays open', () => {
   test('loses the right to administer: what it offers goes without a reload', async () => {
     const { page, go, close } = await open({ as: OWNER });
@@ -128,6 +158,20 @@ describe('a page that stays open', () => {
     expect(await reload.count()).toBe(0);
     await close();
   });
+});
+
+test('a view whose code is gone after an upgrade offers to reload, and the reload brings it', async () => {
+  const { page, go, close } = await openPanel(browser, usher, { as: ADMIN, expected: /./ });
+  await go('/');
+  // Of the older version: the next does not have these files any more.
+  await page.route('**/panel/assets/*.js', (route) => route.fulfill({ status: 404, body: '' }));
+  await page.getByRole('link', { name: 'Brands' }).first().click();
+  const reload = page.getByRole('button', { name: 'Reload' }).first();
+  await reload.waitFor();
+  await page.unroute('**/panel/assets/*.js');
+  await reload.click();
+  await page.getByRole('heading', { name: 'Brands', level: 1 }).waitFor();
+  await close();
 });
 
 test('a browser that blocks its storage has the whole panel, and keeps nothing', async () => {

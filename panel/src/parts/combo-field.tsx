@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { ComboBox, Input, Label, ListBox, ListBoxItem, Popover } from 'react-aria-components';
+import { ComboBox, Input, Label, ListBox, ListBoxItem, Popover, Text } from 'react-aria-components';
 import { useWords } from '../words/words.ts';
 import css from './combo-field.module.css';
 
@@ -19,10 +19,20 @@ interface ComboFieldProps {
   readonly onText: (value: string) => void;
   readonly placeholder?: string;
   readonly autoFocus?: boolean;
+  readonly hint?: string | null;
 }
 
 /** A field with suggestions, to be used by keyboard and screen reader (ARIA combobox). Loaded with the places that need it. */
-export function ComboField({ label, bare = false, value, choices, onText, placeholder, autoFocus }: ComboFieldProps) {
+export function ComboField({
+  label,
+  bare = false,
+  value,
+  choices,
+  onText,
+  placeholder,
+  autoFocus,
+  hint,
+}: ComboFieldProps) {
   const { shell } = useWords();
   const { paletteEmpty } = shell;
   // A modal dialog lies above all that is not in it.
@@ -45,6 +55,11 @@ export function ComboField({ label, bare = false, value, choices, onText, placeh
         autoFocus={autoFocus ?? false}
         spellCheck={false}
       />
+      {hint != null && (
+        <Text slot="description" className={css.hint ?? ''}>
+          {hint}
+        </Text>
+      )}
       <Popover className={css.popover ?? ''} {...(dialog === undefined ? {} : { UNSTABLE_portalContainer: dialog })}>
         <ListBox<Choice> className={css.list ?? ''} renderEmptyState={() => paletteEmpty}>
           {({ value: of, note }) => (

@@ -25,9 +25,9 @@ export function RecordField({ appCode, entity, label, value, onText }: RecordFie
     { path, query: { q: value.slice(0, 200) } },
     { enabled: listing, keep: true, staleTime: 60_000 },
   );
-  if (!listing || found.isError) {
-    return <TextField label={label} value={value} hint={found.isError ? words.itemsFailed : null} onText={onText} />;
-  }
+  if (!listing) return <TextField label={label} value={value} onText={onText} />;
   const choices = (found.data?.data.items ?? []).slice(0, SHOWN).map(({ id, label: note }) => ({ value: id, note }));
-  return <ComboField label={label} value={value} choices={choices} onText={onText} />;
+  // The same field whether the application answers or not: somebody may be typing into it.
+  const hint = found.isError ? words.itemsFailed : null;
+  return <ComboField label={label} value={value} choices={choices} hint={hint} onText={onText} />;
 }
