@@ -92,7 +92,7 @@ function SignInForDevelopment() {
                 <b>{name ?? email}</b>{' '}
                 <Badge tone={role === 'superadmin' ? 'accent' : 'neutral'}>{words.roles[role]}</Badge>
               </span>
-              <span className={css.soft}>{email}</span>
+              {name !== null && <span className={css.soft}>{email}</span>}
               <span className={css.soft}>{description}</span>
             </button>
           </li>
