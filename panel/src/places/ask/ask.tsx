@@ -19,7 +19,7 @@ import { What } from './what.tsx';
 import { Who } from './who.tsx';
 import { Why } from './why.tsx';
 
-const Since = onDemand(() => import('./since.tsx'), 'activity');
+const Since = onDemand(() => import('./since.tsx'), 'ask', 'activity');
 const AskOwn = lazy(() => import('./own.tsx'));
 const PlaygroundView = lazy(async () => {
   await import('../../parts/without-eval.ts');
