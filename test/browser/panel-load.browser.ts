@@ -11,12 +11,12 @@ const panels = usePanel('pglite', makeDemo);
 const PLACES = [
   ['/', 122],
   ['/applications', 120],
-  ['/applications/atelier', 125],
+  ['/applications/atelier', 126],
   ['/people', 120],
-  ['/people/clara%40example.com', 122],
-  ['/activity', 122],
+  ['/people/clara%40example.com', 126],
+  ['/activity', 123],
   ['/notifications', 124],
-  ['/brands', 122],
+  ['/brands', 123],
   ['/sign-in', 120],
   ['/settings', 120],
   // With the field to choose a person.

@@ -1,12 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  type AuditRecord,
-  actionOf,
-  actorOf,
-  byDay,
-  differencesOf,
-  linkOf,
-} from '../../panel/src/places/activity/changes.ts';
+import { actorOf } from '../../panel/src/parts/actor.ts';
+import { type AuditRecord, actionOf, byDay, differencesOf, linkOf } from '../../panel/src/places/activity/changes.ts';
 import { activity as cs } from '../../panel/src/places/activity/cs.ts';
 import { activity as en } from '../../panel/src/places/activity/en.ts';
 import { dayAt, momentOf } from '../../panel/src/places/activity/moments.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Conflict, changedIn, type Edited, merged, settled, unedited } from '../../panel/src/api/merge.ts';
+import { Conflict } from '../../panel/src/api/error.ts';
+import { changedIn, type Edited, merged, settled, unedited } from '../../panel/src/api/merge.ts';
 import { type Profile, rivals } from '../../panel/src/places/settings/profile-draft.ts';
 
 interface Fields {

@@ -59,6 +59,17 @@ export class ApiError extends Error {
   }
 }
 
+/** Somebody else has changed the same fields: each with its label, and what they made of it. */
+export class Conflict extends Error {
+  override readonly name = 'Conflict';
+  readonly theirs: readonly (readonly [label: string, value: unknown])[];
+
+  constructor(theirs: Conflict['theirs']) {
+    super('somebody else has changed the same fields');
+    this.theirs = theirs;
+  }
+}
+
 /** Whether somebody else has changed what a write was made for. */
 export function isStale(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'STALE';

@@ -4,6 +4,8 @@
  * both changed a field, the write waits until the form has shown theirs. Between that reading and the write there is no lock.
  */
 
+import { Conflict } from './error.ts';
+
 /** What a form began with, and what was typed over it. */
 export interface Edited<T> {
   readonly base: T;
@@ -31,17 +33,6 @@ export function merged<T extends object>({ base, draft }: Edited<T>, now: T): { 
 
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
-}
-
-/** Somebody else has changed the same fields: each with its label, and what they made of it. */
-export class Conflict extends Error {
-  override readonly name = 'Conflict';
-  readonly theirs: readonly (readonly [label: string, value: unknown])[];
-
-  constructor(theirs: Conflict['theirs']) {
-    super('somebody else has changed the same fields');
-    this.theirs = theirs;
-  }
 }
 
 interface Settling<T> extends Edited<T> {

@@ -1,6 +1,5 @@
 import { Component, type ReactNode } from 'react';
-import { ApiError, asError } from '../api/error.ts';
-import { Conflict } from '../api/merge.ts';
+import { ApiError, asError, Conflict } from '../api/error.ts';
 import type { Text } from '../words/places.ts';
 import { useWords } from '../words/words.ts';
 import { Button } from './button.tsx';

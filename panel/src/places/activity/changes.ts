@@ -108,13 +108,6 @@ function isTogether(a: AuditRecord, b: AuditRecord): boolean {
   return a.requestId !== null || a.at === b.at;
 }
 
-/** Who did it: an address, or the name of a key, or none of these. */
-export function actorOf(actor: string): { kind: 'user' | 'key' | 'idp' | 'cli' | 'system'; name: string } {
-  const [, kind, name] = /^(user|key):(.*)$/s.exec(actor) ?? [];
-  if (kind !== undefined && name !== undefined) return { kind: kind as 'user' | 'key', name };
-  return { kind: actor === 'idp' || actor === 'cli' ? actor : 'system', name: actor };
-}
-
 export function actionOf(action: string): { action: string; refused: boolean } {
   const refused = action.endsWith('.refused');
   return { action: refused ? action.slice(0, -'.refused'.length) : action, refused };

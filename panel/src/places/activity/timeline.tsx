@@ -7,7 +7,7 @@ import { More } from '../../parts/list.tsx';
 import { Empty } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useFormats, useWords } from '../../words/words.ts';
-import { Actor } from './actor.tsx';
+import { Actor } from './actor-link.tsx';
 import { type AuditRecord, actionOf, byDay, type Difference, differencesOf, type Group, linkOf } from './changes.ts';
 import { Details } from './details.tsx';
 import css from './timeline.module.css';

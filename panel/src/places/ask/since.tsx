@@ -1,10 +1,10 @@
 import type { Item } from '../../api/call.ts';
 import { useList } from '../../api/queries.ts';
+import { actorName } from '../../parts/actor.ts';
 import { Time } from '../../parts/badge.tsx';
 import { type Column, ExportButton, List } from '../../parts/list.tsx';
 import { Card, Empty } from '../../parts/page.tsx';
 import { useWords } from '../../words/words.ts';
-import { actorName } from '../activity/actor.tsx';
 import { actionOf, differencesOf } from '../activity/changes.ts';
 import css from './ask.module.css';
 import type { Question } from './question.ts';

@@ -2,14 +2,15 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { asError } from '../../api/error.ts';
 import { type Listed, useList } from '../../api/queries.ts';
+import { actorOf } from '../../parts/actor.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useRights } from '../../shell/rights.ts';
 import { useFormats, useWords } from '../../words/words.ts';
-import { Actor } from '../activity/actor.tsx';
-import { type AuditRecord, actorOf, differencesOf } from '../activity/changes.ts';
+import { Actor } from '../activity/actor-link.tsx';
+import { type AuditRecord, differencesOf } from '../activity/changes.ts';
 import css from './timeline.module.css';
 import { dayOf, inMargin } from './timeline.ts';
 
