@@ -89,7 +89,7 @@ async function outcome(email = HOLDER, deadlineMs = 10_000): Promise<string> {
 async function outcomesUntil(wanted: string, email = HOLDER): Promise<string[]> {
   const seen = new Set<string>();
   for (const late = performance.now() + 20_000; !seen.has(wanted); ) {
-    if (performance.now() > late) throw new Error(`never ${wanted}, but ${[...seen]}`);
+    if (performance.now() > late) throw new Error(`never ${wanted}, but ${[...seen].join()}`);
     seen.add(await outcome(email));
     await pause(10);
   }
