@@ -50,7 +50,7 @@ export const KEYS = keys({
   'grpc.front': key(kind.flag, {
     default: false,
     about:
-      'New: the service reads HTTP/2 itself and answers Check, BulkCheck, BatchCheck and Effective at once; other calls pass through.',
+      'New: the service reads HTTP/2 itself and answers Check, BulkCheck, BatchCheck, Effective and facts at once; other calls pass through.',
   }),
   'grpc.processes': key(kind.whole(1, 256), {
     default: 1,
