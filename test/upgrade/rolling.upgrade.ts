@@ -7,12 +7,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { openLocalIssuer } from '../../src/identity/local-issuer.ts';
 import { startService, usherProcess } from '../cli/harness.ts';
-import { call } from '../grpc/support.ts';
+import { call, FRONT } from '../grpc/support.ts';
 import { createDatabase, freePort, type PostgresDatabase } from '../support/postgres.ts';
 
 /**
  * A rolling upgrade: two processes of an earlier version on one PostgreSQL are replaced, one by one, by this one, while callers go
- * on. `npm run test:upgrade`; the earlier version is a git ref, USHER_FROM (HEAD~1).
+ * on. `npm run test:upgrade`; the earlier version is a git ref, USHER_FROM (HEAD~1). With GRPC_FRONT=true this one
+ * has the front of the gRPC port, and the earlier one beside it has none.
  */
 const ROOT = resolve(import.meta.dirname, '../..');
 const FROM = process.env.USHER_FROM ?? 'HEAD~1';
@@ -61,7 +62,11 @@ afterAll(async () => {
 
 async function start(name: string, root?: string): Promise<Instance> {
   const port = await freePort();
-  const service = await startService({ ...env, GRPC_PORT: `${port}` }, root === undefined ? {} : { root });
+  const front = `${root === undefined && FRONT}`;
+  const service = await startService(
+    { ...env, GRPC_PORT: `${port}`, GRPC_FRONT: front },
+    root === undefined ? {} : { root },
+  );
   const grpc = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
   return {
     name,
@@ -201,7 +206,7 @@ test(
     }
     const lost = sent.filter((email) => !delivered().has(email));
     process.stdout.write(
-      `rolling upgrade from ${FROM}: ${tally.checks} checks, ${tally.writes} writes, ${tally.compared} decisions compared, ${sent.length} notifications; ` +
+      `rolling upgrade from ${FROM}, front ${FRONT}: ${tally.checks} checks, ${tally.writes} writes, ${tally.compared} decisions compared, ${sent.length} notifications; ` +
         `failed ${tally.failed.length}, differing ${tally.differing.length}, lost ${lost.length}\n`,
     );
     expect(tally.failed).toEqual([]);
