@@ -68,14 +68,14 @@ export const FRONT: readonly Mutant[] = [
   mutant(
     'an answer ignores the window of the connection',
     'grpc/front/outbound.ts',
-    'const room = Math.min(this.window, ',
-    'const room = Math.min(',
+    'return Math.min(this.window, ',
+    'return Math.min(',
     'grpc/front/connection',
   ),
   mutant(
     'an answer ignores the window of its stream',
     'grpc/front/outbound.ts',
-    'this.initialWindow + stream.extraWindow, MAX_PAYLOAD);',
+    'this.initialWindow + extraWindow, MAX_PAYLOAD);',
     'MAX_PAYLOAD);',
     'grpc/front/connection',
   ),
