@@ -1,8 +1,7 @@
 /** One client's connection (RFC 9113, the server's side): its frames, windows and end. The streams are in streams.ts. */
 
-import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
-import { type Addresses, Behind } from './behind.ts';
+import { Behind } from './behind.ts';
 import { type ControlHost, checkLength, checkStream, DRAINING, KEEPALIVE, readControlFrame } from './control-frames.ts';
 import { DeadlineTimer } from './deadline-timer.ts';
 import { FrameReader } from './frame-reader.ts';
@@ -24,7 +23,7 @@ import { Verdict } from './other-calls.ts';
 import { Outbound } from './outbound.ts';
 import { Patience } from './patience.ts';
 import { Preface } from './preface.ts';
-import type { FrontService } from './service.ts';
+import type { ClientSocket, ConnectionParts, FrontService } from './service.ts';
 import { Phase } from './stream.ts';
 import { StreamIds } from './stream-ids.ts';
 import { type Host, MAX_STREAMS, Streams } from './streams.ts';
@@ -33,17 +32,6 @@ const OUR_SETTINGS = settingsFrame([
   [Setting.MAX_CONCURRENT_STREAMS, MAX_STREAMS],
   [Setting.MAX_HEADER_LIST_SIZE, MAX_HEADER_LIST],
 ]);
-
-/** A socket of node:net or node:tls, or one in memory. */
-export type ClientSocket = Duplex & Addresses;
-
-export interface ConnectionParts {
-  readonly socket: ClientSocket;
-  readonly service: FrontService;
-  readonly clock: Clock;
-  /** Told once, when the socket is closed. */
-  readonly closed: () => void;
-}
 
 export class Connection implements Host {
   readonly service: FrontService;

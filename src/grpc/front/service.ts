@@ -1,8 +1,10 @@
-/** What the front answers: the methods whose callers wait for microseconds, or are many. */
+/** What a connection of the front is given: its socket, and the service behind it. */
 
 import type { Duplex } from 'node:stream';
+import type { Clock } from '../../base/clock.ts';
 import type { Authorize, Handle } from '../bridge.ts';
 import type { WaitingCalls } from '../waiting.ts';
+import type { Addresses } from './behind.ts';
 
 /** A unary method that the front answers itself. */
 export interface FrontMethod {
@@ -23,4 +25,15 @@ export interface FrontService {
   readonly calls: WaitingCalls;
   /** Hands a connection over to grpc-js. */
   readonly inject: (connection: Duplex) => void;
+}
+
+/** A socket of node:net or node:tls, or one in memory. */
+export type ClientSocket = Duplex & Addresses;
+
+export interface ConnectionParts {
+  readonly socket: ClientSocket;
+  readonly service: FrontService;
+  readonly clock: Clock;
+  /** Told once, when the socket is closed. */
+  readonly closed: () => void;
 }
