@@ -1,6 +1,6 @@
 // Builds dist: one bundle an entry, with the service's engine inside, and the declarations of what is public.
 import { execFileSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'vite';
@@ -50,6 +50,14 @@ try {
     if (text.includes('/src/gen/') || text.includes('/src/engine/')) continue;
     cpSync(join(own, file), join(out, file));
     writeFileSync(join(out, file), text);
+  }
+  // Where one is missing, what it declares is `any` to the package's users, and no compiler of theirs says so.
+  for (const file of globSync('**/*.d.ts', { cwd: out })) {
+    for (const [, name] of readFileSync(join(out, file), 'utf8').matchAll(/['"](\.[^'"]*)\.js['"]/g)) {
+      const declared = join(out, file, '..', `${name}.d.ts`);
+      if (!existsSync(declared))
+        throw new Error(`${file} needs ${declared}, which names what the package does not hold`);
+    }
   }
 } finally {
   rmSync(types, { recursive: true, force: true });

@@ -3,7 +3,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { type ServiceError, status } from '@grpc/grpc-js';
-import { BadRequestSchema, type ErrorInfo, ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.ts';
+import { BadRequestSchema, ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../../src/gen/google/rpc/status_pb.ts';
 
 export interface Violation {
@@ -66,7 +66,7 @@ export function toUsherError(error: unknown): UsherError {
 
 interface Found {
   /** The service's own detail, where there is one. */
-  readonly info: ErrorInfo | undefined;
+  readonly info: { readonly reason: string; readonly metadata: Readonly<Record<string, string>> } | undefined;
   /** The fields that the service named. */
   readonly named: readonly { readonly field: string; readonly description: string }[];
 }
