@@ -43,7 +43,7 @@ export interface LocalUsherOptions extends ConnectionOptions {
   readonly maxStalenessMs?: number | undefined;
   /** How long a fact may be used, in ms from when it was read from the database; 30,000 by default. */
   readonly ttlMs?: number | undefined;
-  /** About what facts may take of the heap; 16 by default. */
+  /** About what facts may take of the heap, decisions about as much beside them; 16 by default. */
   readonly megabytes?: number | undefined;
   readonly log?: Log | undefined;
 }
@@ -67,8 +67,8 @@ const DEADLINE_MS = 500;
 const MAX_STALENESS_MS = 5000;
 /** As the service names the fields of a question. */
 const PATHS = pathsOf(PROTO_FIELDS);
-/** Decisions that are kept: each some 200 bytes. */
-const DECISIONS = 20_000;
+/** Decisions that are kept for a megabyte of facts. With its key each takes some 900 bytes: about as much again. */
+const DECISIONS_A_MEGABYTE = 1250;
 /** Before a question is asked again whose facts could not be had. */
 const RETRY_MS = 100;
 /** Between two attempts to follow the service for the first time. */
@@ -106,7 +106,14 @@ class LocalEngine implements LocalUsher {
       source: this.#timed(source),
       clock,
       log: quiet,
-      cache: { ttlMs, megabytes, maxEntries: DECISIONS, policies: 1000, persons: null, members: null },
+      cache: {
+        ttlMs,
+        megabytes,
+        maxEntries: Math.ceil(megabytes * DECISIONS_A_MEGABYTE),
+        policies: 1000,
+        persons: null,
+        members: null,
+      },
     });
     this.#answers = answersOf(this.#engine);
     this.#remote = new RemoteUsher(new Connection(options), { batch: false, log });
