@@ -1,6 +1,8 @@
-import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLocalUsher, type LocalUsher } from '../../clients/typescript/src/local.ts';
+import { FactsService, FollowRequestSchema } from '../../src/gen/usher/facts/v1/facts_pb.ts';
 import { SHOP } from '../faults/shop.ts';
 import { call } from '../grpc/support.ts';
 import { carryOut } from '../support/carry-out.ts';
@@ -133,6 +135,49 @@ describe('an edge', () => {
       await outcomesUntil('denied');
     },
   );
+});
+
+describe('ten thousand that follow at once', () => {
+  const ALL = 10_000;
+  const CONNECTIONS = 50;
+  const PLACES = 1000;
+  const clients: Client[] = [];
+
+  afterEach(() => {
+    for (const one of clients.splice(0)) one.close();
+  });
+
+  /** 'told' once it gets a message, or the name of the status. */
+  function follow(at: Client): Promise<string> {
+    const metadata = new Metadata();
+    metadata.set('x-internal-api-key', FACTS_KEY);
+    const bytes = toBinary(FollowRequestSchema, create(FollowRequestSchema, { rulesVersion: 1 }));
+    const same = (message: Buffer) => message;
+    const path = `/${FactsService.typeName}/Follow`;
+    const stream = at.makeServerStreamRequest(path, same, same, Buffer.from(bytes), metadata);
+    return new Promise((resolve) => {
+      stream.once('data', () => resolve('told'));
+      stream.on('error', (error: ServiceError) => resolve(status[error.code] ?? ''));
+    });
+  }
+
+  test('are served or refused, and the database is asked no more than by a few', async () => {
+    const options = { 'grpc.use_local_subchannel_pool': 1 };
+    clients.push(
+      ...Array.from({ length: CONNECTIONS }, () => new Client(usher.grpc, credentials.createInsecure(), options)),
+    );
+    const [before, began] = [answered, performance.now()];
+    const following = Array.from({ length: ALL }, (_, index) => follow(clients[index % CONNECTIONS] as Client));
+    // Beside them the edge goes on.
+    expect(await outcome()).toBe('allowed');
+    const outcomes = await Promise.all(following);
+    const seconds = (performance.now() - began) / 1000;
+    const told = outcomes.filter((one) => one === 'told').length;
+    // One place is the edge's, unless it was cut off just now.
+    expect([PLACES - 1, PLACES]).toContain(told);
+    expect(outcomes.filter((one) => one === 'RESOURCE_EXHAUSTED')).toHaveLength(ALL - told);
+    expect(answered - before).toBeLessThan(50 + 10 * seconds);
+  });
 });
 
 describe('many in-process clients that are cut off at once', () => {
