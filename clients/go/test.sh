@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Tests the module against a started service, and builds a program outside of the repository that uses it, as its users do.
+# Tests the module against a started service and an edge of it, and builds a program outside of the repository that uses it, as its users do.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 export PATH="$root/node_modules/node/bin:$root/node_modules/.bin:$PATH"
 work=$(mktemp -d)
-service=
-trap '[ -z "$service" ] || kill "$service" 2>/dev/null || true; [ -z "$service" ] || wait "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
+source "$here/../processes.sh"
 
 cd "$here"
 buf generate
@@ -39,14 +38,10 @@ MAIN
 (cd "$work/app" && go mod init app && go mod edit -replace "github.com/usher-service/usher-go=$here" && go mod tidy) >"$work/mod.log" 2>&1 || { cat "$work/mod.log"; exit 1; }
 (cd "$work/app" && go build -o app .)
 
-HTTP_PORT=0 GRPC_PORT=0 DATA_DIR="$work/data" node "$root/src/main.ts" serve >"$work/service.log" 2>&1 &
-service=$!
-for _ in $(seq 300); do
-  grpc=$(sed -n 's/.*"grpc":"\([^"]*\)".*"msg":"ready".*/\1/p' "$work/service.log")
-  [ -z "$grpc" ] || break
-  kill -0 "$service" || { cat "$work/service.log" >&2; exit 1; }
-  sleep 0.2
-done
+start service
+grpc=$(address service grpc)
 key=$(cat "$work/data/internal-api-key")
 test "$("$work/app/app" "$grpc" "$key")" = true
 USHER_GRPC=$grpc USHER_KEY=$key go test -race -count=1 ./...
+start edge --upstream "$grpc"
+USHER_GRPC=$(address edge grpc) USHER_KEY=$key go test -race -count=1 ./...

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds the wheel, installs it in an environment outside of the repository, as its users do, and runs the tests against a started service.
+# Builds the wheel, installs it in an environment outside of the repository, as its users do, and runs the tests against a started
+# service and an edge of it.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 export PATH="$root/node_modules/node/bin:$root/node_modules/.bin:$PATH"
 work=$(mktemp -d)
-service=
-trap '[ -z "$service" ] || kill "$service" 2>/dev/null || true; [ -z "$service" ] || wait "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
+source "$here/../processes.sh"
 
 cd "$here"
 if ! cmp -s requirements-dev.txt .venv/installed.txt; then
@@ -26,12 +26,10 @@ cd "$work"
 "$work/venv/bin/mypy" --config-file "$here/pyproject.toml" -p usher_client
 
 mkdir data
-HTTP_PORT=0 GRPC_PORT=0 DATA_DIR="$work/data" node "$root/src/main.ts" serve >"$work/service.log" 2>&1 &
-service=$!
-for _ in $(seq 300); do
-  grpc=$(sed -n 's/.*"grpc":"\([^"]*\)".*"msg":"ready".*/\1/p' "$work/service.log")
-  [ -z "$grpc" ] || break
-  kill -0 "$service" || { cat "$work/service.log" >&2; exit 1; }
-  sleep 0.2
-done
-USHER_GRPC=$grpc USHER_KEY=$(cat "$work/data/internal-api-key") "$work/venv/bin/pytest" --quiet -p no:cacheprovider tests
+start service
+USHER_KEY=$(cat "$work/data/internal-api-key")
+export USHER_KEY
+grpc=$(address service grpc)
+USHER_GRPC=$grpc "$work/venv/bin/pytest" --quiet -p no:cacheprovider tests
+start edge --upstream "$grpc"
+USHER_GRPC=$(address edge grpc) "$work/venv/bin/pytest" --quiet -p no:cacheprovider tests

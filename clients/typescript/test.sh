@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs the packed client in an empty folder outside of the repository, as its users do, and asks a service through it.
+# Installs the packed client in an empty folder outside of the repository, as its users do, and asks a service and an edge of it
+# through it.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 export PATH="$root/node_modules/node/bin:$PATH"
 work=$(mktemp -d)
-service=
-trap '[ -z "$service" ] || kill "$service" 2>/dev/null || true; [ -z "$service" ] || wait "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
+source "$here/../processes.sh"
 
 node "$here/build.mjs"
 (cd "$here" && npm pack --silent --pack-destination "$work" >/dev/null)
@@ -31,14 +31,8 @@ export { decision, requirePermission };
 TYPES
 node "$root/node_modules/typescript/bin/tsc" --noEmit --strict --skipLibCheck --module nodenext --target es2023 --types '' types.ts
 
-# Port 0 picks a free one, which the start's log line names.
-HTTP_PORT=0 GRPC_PORT=0 DATA_DIR="$work/data" node "$root/src/main.ts" serve >"$work/service.log" 2>&1 &
-service=$!
-for _ in $(seq 300); do
-  ready=$(grep '"msg":"ready"' "$work/service.log" || true)
-  [ -z "$ready" ] || break
-  kill -0 "$service" || { cat "$work/service.log" >&2; exit 1; }
-  sleep 0.2
-done
-address() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" <<<"$ready"; }
-node test.mjs "$(address grpc)" "$(address rest)" "$(cat "$work/data/internal-api-key")"
+start service
+grpc=$(address service grpc) rest=$(address service rest) key=$(cat "$work/data/internal-api-key")
+node test.mjs "$grpc" "$rest" "$key"
+start edge --upstream "$grpc"
+node test.mjs "$(address edge grpc)" "$rest" "$key"
