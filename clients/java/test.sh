@@ -6,28 +6,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 export PATH="$root/node_modules/node/bin:$root/node_modules/.bin:$PATH"
 work=$(mktemp -d)
-service=
-edge=
-finish() {
-  for process in $edge $service; do
-    kill "$process" 2>/dev/null || true
-    wait "$process" 2>/dev/null || true
-  done
-  rm -rf "$work"
-}
-trap finish EXIT
-
-# ready LOG PROCESS: waits until a service has logged that it is, and fails with its log.
-ready() {
-  for _ in $(seq 300); do
-    ! grep -q '"msg":"ready"' "$1" || return 0
-    kill -0 "$2" || break
-    sleep 0.2
-  done
-  cat "$1" >&2
-  return 1
-}
-grpc_of() { sed -n 's/.*"grpc":"\([^"]*\)".*"msg":"ready".*/\1/p' "$1"; }
+source "$here/../processes.sh"
 
 # An authority, and certificates of it for the edge and for its callers.
 mkdir "$work/certificates"
@@ -40,17 +19,12 @@ done
 
 export USHER_DATA="$work/data" USHER_MAIN="$root/src/main.ts" USHER_CERTIFICATES="$work/certificates"
 mkdir "$USHER_DATA"
-HTTP_PORT=0 GRPC_PORT=0 DATA_DIR=$USHER_DATA node "$USHER_MAIN" serve >"$work/service.log" 2>&1 &
-service=$!
-ready "$work/service.log" "$service"
-USHER_GRPC=$(grpc_of "$work/service.log")
-USHER_URL=$(sed -n 's/.*"\(http:[^"]*\)".*"msg":"ready".*/\1/p' "$work/service.log")
+start service
+USHER_GRPC=$(address service grpc)
+USHER_URL=$(address service rest)
 USHER_KEY=$(cat "$USHER_DATA/internal-api-key")
-GRPC_PORT=0 GRPC_TLS_CERT=server.crt GRPC_TLS_KEY=server.key GRPC_TLS_CLIENT_CA=ca.crt DATA_DIR=$USHER_DATA \
-  node "$USHER_MAIN" serve --upstream "$USHER_GRPC" >"$work/edge.log" 2>&1 &
-edge=$!
-ready "$work/edge.log" "$edge"
-USHER_EDGE=$(grpc_of "$work/edge.log")
+GRPC_TLS_CERT=server.crt GRPC_TLS_KEY=server.key GRPC_TLS_CLIENT_CA=ca.crt start edge --upstream "$USHER_GRPC"
+USHER_EDGE=$(address edge grpc)
 export USHER_GRPC USHER_URL USHER_KEY USHER_EDGE
 
 cd "$here"
