@@ -4,7 +4,8 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
-const EXACT = /^test\/(?:doors|engine|matrix|oracle|property|rpc|wire|grpc\/front|attacks\/wire)\//;
+const EXACT =
+  /^test\/(?:doors|engine|matrix|oracle|property|rpc|wire|grpc\/front|attacks\/(?:wire|secrets))(?:\/|\.test\.ts$)/;
 
 const [report] = process.argv.slice(2);
 const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
