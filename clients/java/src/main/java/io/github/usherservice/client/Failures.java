@@ -7,6 +7,7 @@ import com.google.rpc.ErrorInfo;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,13 +23,23 @@ final class Failures {
 
   static UsherException of(Throwable thrown) {
     if (thrown instanceof UsherException known) return known;
-    Status status = Status.fromThrowable(thrown);
+    Status status = toStatus(thrown);
     Reading reading = read(thrown, status.getCode().name());
     Metadata trailers = Status.trailersFromThrowable(thrown);
     Optional<String> requestId = Optional.ofNullable(trailers).map(sent -> sent.get(REQUEST_ID));
     String message = status.getDescription() == null ? status.getCode().name() : status.getDescription();
     UsherException.Details details = new UsherException.Details(reading.violations(), reading.values(), requestId);
     return make(message, status.getCode(), reading.reason(), details, thrown);
+  }
+
+  /**
+   * gRPC says UNKNOWN of a call that was written in the moment in which its connection closed. A cause does not travel, so one that
+   * is there tells that the service has not answered.
+   */
+  private static Status toStatus(Throwable thrown) {
+    Status status = Status.fromThrowable(thrown);
+    boolean isCut = status.getCode() == Status.Code.UNKNOWN && status.getCause() instanceof IOException;
+    return isCut ? Status.UNAVAILABLE.withDescription(status.getDescription()).withCause(status.getCause()) : status;
   }
 
   static UsherException of(Status.Code code, String message, Throwable cause) {

@@ -3,6 +3,7 @@ package io.github.usherservice.client;
 import static io.github.usherservice.client.Doors.BEN;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeout;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.github.usherservice.client.Doors.Door;
 import io.grpc.Status;
 import java.io.UncheckedIOException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -106,6 +108,17 @@ class TroubleTest {
       proxy.mend();
       assertTimeout(Duration.ofSeconds(5), () -> assertTrue(usher.check(BEN).allowed()));
     }
+  }
+
+  @Test
+  void aCallWrittenWhileItsConnectionClosesIsUnavailable() {
+    Status closed = Status.UNKNOWN.withDescription("channel closed");
+    UsherException cut = Failures.of(closed.withCause(new ClosedChannelException()).asRuntimeException());
+    assertInstanceOf(UnavailableException.class, cut);
+    assertEquals(Status.Code.UNAVAILABLE, cut.code());
+    assertEquals("channel closed", cut.getMessage());
+    // Without a cause it came over the wire: the service has answered.
+    assertEquals(UsherException.class, Failures.of(closed.asRuntimeException()).getClass());
   }
 
   @Test
