@@ -13,6 +13,7 @@ import {
   type RevisionToken,
 } from './types.ts';
 import { toUnavailable, within } from './waiting.ts';
+import { WakeUps } from './wake-ups.ts';
 
 export type { EngineLog, Ticket } from './follower-options.ts';
 
@@ -47,9 +48,11 @@ export class Follower {
   #cancelPoll: (() => void) | undefined;
   #unlisten: (() => Promise<void>) | undefined;
   #onMove: () => void = () => undefined;
+  readonly #wakeUps: WakeUps;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
+    this.#wakeUps = new WakeUps(options.clock, () => this.#readAsTold());
     this.#recent = new RecentChanges(options.recent ?? RECENT);
   }
 
@@ -149,17 +152,7 @@ export class Follower {
     if (known !== null && window.sinceNonce !== known) return true;
     const newest = window.head > this.#cursor ? null : this.#recent.nonceAt(window.head);
     if (newest !== null && window.headNonce !== newest) return true;
-    return this.#contradicts(window.changes);
-  }
-
-  /** Whether a revision that is known here has another row there. */
-  #contradicts(changes: readonly Change[]): boolean {
-    for (const change of changes) {
-      if (change.revision > this.#cursor) break;
-      const nonce = this.#recent.nonceAt(change.revision);
-      if (nonce !== null && nonce !== change.nonce) return true;
-    }
-    return false;
+    return this.#recent.contradicts(window.changes);
   }
 
   /** Whether a change newer than `head` may have touched a fact of that snapshot. `app` where `a:APP` concerns it. */
@@ -371,6 +364,10 @@ export class Follower {
    */
   #hear(news: LogNews | undefined): void {
     if (this.#closed || (news !== undefined && this.advanceBy(news))) return;
+    this.#wakeUps.wake();
+  }
+
+  #readAsTold(): void {
     this.#look().catch((error: unknown) => this.#options.log.debug({ err: error }, 'change notified but not readable'));
   }
 
@@ -378,7 +375,7 @@ export class Follower {
   protected advanceBy(news: LogNews): boolean {
     const { since, sinceNonce, changes, head } = news;
     if (sinceNonce === null || this.#recent.nonceAt(since) !== sinceNonce) return false;
-    if (changes.length !== head - since || this.#contradicts(changes)) return false;
+    if (changes.length !== head - since || this.#recent.contradicts(changes)) return false;
     if (head > this.#cursor) this.#advance(news);
     return true;
   }
@@ -386,6 +383,7 @@ export class Follower {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelPoll?.();
+    this.#wakeUps.close();
     await Promise.allSettled([this.#running, this.#next, this.#unlisten?.()]);
   }
 }

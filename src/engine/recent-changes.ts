@@ -24,6 +24,17 @@ export class RecentChanges {
     return this.#changes[revision - this.#floor - 1]?.nonce ?? null;
   }
 
+  /** Whether a revision that is known here has another row there; `changes` ascending. */
+  contradicts(changes: readonly Change[]): boolean {
+    const newest = this.#floor + this.#changes.length;
+    for (const { revision, nonce } of changes) {
+      if (revision > newest) break;
+      const known = this.nonceAt(revision);
+      if (known !== null && known !== nonce) return true;
+    }
+    return false;
+  }
+
   /** For a floor of which only the number was known. */
   learnFloor(nonce: string | null): void {
     this.#floorNonce ??= nonce;

@@ -264,6 +264,44 @@ describe('reach and sync', () => {
     await second;
   });
 
+  test('a burst of notifications is one read at once, and then at most one every 20 ms', async () => {
+    const { engine, source, clock } = await fixture();
+    const reads = () => source.of('changes').length - 1;
+    const notified = async () => {
+      source.database.write([ELSEWHERE]);
+      source.wake();
+      await settled();
+    };
+    await notified();
+    expect([reads(), engine.cursor]).toEqual([1, 1]);
+    for (let ms = 1; ms < 150; ms++) {
+      await clock.advance(1);
+      await notified();
+    }
+    expect(reads()).toBe(8);
+    // What was told last is read as well, though nothing follows it.
+    await clock.advance(20);
+    expect([reads(), engine.cursor]).toEqual([9, 150]);
+    await clock.advance(20);
+    expect(reads()).toBe(9);
+    await notified();
+    expect([reads(), engine.cursor]).toEqual([10, 151]);
+  });
+
+  test('who waits for a revision does not wait for the end of these 20 ms', async () => {
+    const { engine, source } = await fixture();
+    source.wake();
+    await settled();
+    source.database.write([REVOKE]);
+    source.wake();
+    await settled();
+    expect(engine.cursor).toBe(0);
+    await engine.reach(at(1));
+    expect(engine.cursor).toBe(1);
+    source.database.write([GRANT]);
+    expect(await engine.check(ask(), { minRevision: at(2) })).toMatchObject({ decision: { granted: true } });
+  });
+
   test('polls do not pile up during a hanging read, and continue after it', async () => {
     const { engine, source, clock } = await fixture();
     source.held = true;

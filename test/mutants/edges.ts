@@ -47,14 +47,14 @@ export const EDGES: readonly Mutant[] = [
   mutant(
     'changes that are told may lack one',
     'engine/follower.ts',
-    'if (changes.length !== head - since || this.#contradicts(changes)) return false;',
-    'if (this.#contradicts(changes)) return false;',
+    'if (changes.length !== head - since || this.#recent.contradicts(changes)) return false;',
+    'if (this.#recent.contradicts(changes)) return false;',
     'engine/news',
   ),
   mutant(
     'changes of another history are applied',
     'engine/follower.ts',
-    'if (changes.length !== head - since || this.#contradicts(changes)) return false;',
+    'if (changes.length !== head - since || this.#recent.contradicts(changes)) return false;',
     'if (changes.length !== head - since) return false;',
     'engine/news',
   ),

@@ -86,4 +86,18 @@ export const WATCH: readonly Mutant[] = [
     'if (concern === null) continue;',
     'watch/permission-stream',
   ),
+  mutant(
+    'every notification is a reading of the log',
+    'engine/wake-ups.ts',
+    'if (left > 0) this.#cancel',
+    'if (left > APART_MS) this.#cancel',
+    'engine/follower',
+  ),
+  mutant(
+    'the last notification of many is never read',
+    'engine/wake-ups.ts',
+    'if (left > 0) this.#cancel = this.#clock.after(left, () => this.#begin());',
+    'if (left > 0) return;',
+    'engine/follower',
+  ),
 ];
