@@ -34,6 +34,7 @@ import type { Database } from '../persistence/database.ts';
 import { changeHistory } from '../persistence/facts/history.ts';
 import { listSource } from '../persistence/facts/lists.ts';
 import { type Failpoints, openDatabase, startFailure } from '../persistence/open.ts';
+import { isStandby } from '../persistence/standby.ts';
 import { seedSuperadmins } from '../persistence/superadmins.ts';
 import type { Deliverer } from './delivery.ts';
 import { buildFeatures, type Features } from './features.ts';
@@ -241,9 +242,14 @@ async function build(config: Config, base: Base): Promise<App> {
     reached,
     prepare: async () => {
       if (base.isPrepared) return;
-      await database.change(seed);
-      await database.change((tx) => seedSuperadmins(tx, config.superadmins));
-      await built.prepare();
+      const standby = await database.read(isStandby);
+      if (standby) {
+        log.warn('the database is a standby: questions are answered, writes are refused with UNAVAILABLE');
+      } else {
+        await database.change(seed);
+        await database.change((tx) => seedSuperadmins(tx, config.superadmins));
+      }
+      await built.prepare({ standby });
     },
   });
   closing.defer(() => listeners.close());

@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger, Registry } from '../base/telemetry.ts';
 import { within } from '../base/wait.ts';
 import { Brands } from '../brands/brands.ts';
-import { checkSealing, seedBrands } from '../brands/prepare.ts';
+import { checkKeys, checkSealing, seedBrands } from '../brands/prepare.ts';
 import { AppAdmins } from '../catalog/app-admins.ts';
 import { ApplicationOverrides } from '../catalog/application-overrides.ts';
 import { Applications } from '../catalog/applications.ts';
@@ -108,8 +108,11 @@ export interface BuiltFeatures {
   readonly bell: DeliveryBell;
   /** The delivery worker; null without the role `worker`. */
   readonly worker: Deliverer | null;
-  /** Prepares the database for them, before the listeners open; idempotent. Rejects with ConfigError when a key is missing. */
-  prepare(): Promise<void>;
+  /**
+   * Prepares the database for them, before the listeners open; idempotent. On a standby it only checks. Rejects with ConfigError when
+   * a key is missing.
+   */
+  prepare(on: { standby: boolean }): Promise<void>;
   /** Ends streams, which would keep the listeners open. */
   endStreams(): Promise<void>;
   /** Lets deliveries in flight finish, for a bounded time. */
@@ -150,8 +153,12 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
     },
     bell,
     worker,
-    prepare: async () => {
+    prepare: async ({ standby }) => {
       await loadPackages(config);
+      if (standby) {
+        await database.read((tx) => checkKeys(tx, sealing));
+        return;
+      }
       // None of it is policy, and one transaction makes a start faster than three.
       await database.change(async (tx) => {
         await seedAuthMails(tx, sealing);

@@ -9,7 +9,7 @@ import { Mailbox } from '../delivery/mailbox.ts';
 import { SecretKey } from '../identity/secret-key.ts';
 import { Unsubscriptions } from '../notifications/unsubscribe.ts';
 import type { Database } from '../persistence/database.ts';
-import { keepSecretKey } from '../persistence/settings.ts';
+import { keepSecretKey, readSecretKey } from '../persistence/settings.ts';
 
 interface MailOptions {
   readonly config: Config;
@@ -46,6 +46,8 @@ export function buildMail({ config, database, clock, publicUrl }: MailOptions): 
 /** The key that signs or seals links, cookies and cursors; stored in the database unless configured. */
 export function openSecretKey({ config, database, clock }: Omit<MailOptions, 'publicUrl'>): SecretKey {
   return new SecretKey(config.secretKey, clock, async (proposed) => {
+    const stored = await database.read(readSecretKey);
+    if (stored !== undefined) return stored;
     const kept = await database.change(async (tx) => ({ result: await keepSecretKey(tx, proposed), scopes: [] }));
     return kept.result;
   });

@@ -20,11 +20,7 @@ export async function seedBrands(tx: Tx): Promise<Outcome<null>> {
  */
 export async function checkSealing(tx: Tx, sealing: Sealing): Promise<Outcome<number>> {
   let sealed = await listSealed(tx);
-  const lost = sealed.filter(({ key }) => !sealing.knows(key)).map(({ slug }) => slug);
-  if (lost.length > 0) {
-    const problem = `must hold the key that sealed the SMTP password of ${lost.join(', ')}; list old keys after the new one, separated by commas`;
-    throw new ConfigError([{ key: 'brandSmtpKey', variable: 'BRAND_SMTP_KEY', problem }]);
-  }
+  refuseLostKeys(sealed, sealing);
   if (sealed.every(({ key }) => key === sealing.current)) return { result: 0, scopes: [] };
   // Read again under the lock: a password that changed meanwhile must not be put back.
   await lockBrands(tx);
@@ -40,4 +36,16 @@ export async function checkSealing(tx: Tx, sealing: Sealing): Promise<Outcome<nu
     renewed++;
   }
   return { result: renewed, scopes: [] };
+}
+
+function refuseLostKeys(sealed: Awaited<ReturnType<typeof listSealed>>, sealing: Sealing): void {
+  const lost = sealed.filter(({ key }) => !sealing.knows(key)).map(({ slug }) => slug);
+  if (lost.length === 0) return;
+  const problem = `must hold the key that sealed the SMTP password of ${lost.join(', ')}; list old keys after the new one, separated by commas`;
+  throw new ConfigError([{ key: 'brandSmtpKey', variable: 'BRAND_SMTP_KEY', problem }]);
+}
+
+/** The same check without a change, on a database that takes none. */
+export async function checkKeys(tx: Tx, sealing: Sealing): Promise<void> {
+  refuseLostKeys(await listSealed(tx), sealing);
 }

@@ -7,8 +7,8 @@ import type { Clock } from '../base/clock.ts';
 import { Semaphore } from '../base/semaphore.ts';
 import { type Explanation, explainRows } from './explanation.ts';
 import { STATEMENT_MS } from './follower.ts';
+import { MissingRevision } from './missing-revision.ts';
 import type { AskOptions } from './options.ts';
-import { unknownRevision } from './question.ts';
 import {
   ANY_REVISION,
   type FactsSource,
@@ -28,8 +28,6 @@ export interface ExplainedAt extends Explanation {
 /** Concurrent statements: explanations must leave connections for the loads of checks. */
 const AT_ONCE = 2;
 const MAX_WAITING = 1024;
-/** The next snapshot contains every revision that a write returned; one more reading distinguishes a failover from an invented revision. */
-const READINGS = 2;
 
 /** Reads the facts of a question and explains the decision. */
 export class Explainer {
@@ -51,18 +49,24 @@ export class Explainer {
   }
 
   async #read(question: Question, minRevision: RevisionToken): Promise<{ window: LogHead; grounds: GroundRows }> {
+    const missing = new MissingRevision(this.#clock);
+    for (;;) {
+      const read = await this.#readOnce(question, minRevision);
+      const { head, standby = false } = read.window;
+      if (isReached(read.window, minRevision)) return read;
+      await missing.again(standby && head < minRevision.number);
+    }
+  }
+
+  async #readOnce(question: Question, { number }: RevisionToken): Promise<{ window: LogHead; grounds: GroundRows }> {
     await this.#gate.enter();
     try {
-      for (let reading = 1; reading <= READINGS; reading++) {
-        const read = await within(this.#clock, STATEMENT_MS, this.#source.grounds(minRevision.number, question));
-        if (isReached(read.window, minRevision)) return read;
-      }
+      return await within(this.#clock, STATEMENT_MS, this.#source.grounds(number, question));
     } catch (error) {
       throw toUnavailable(error);
     } finally {
       this.#gate.leave();
     }
-    throw unknownRevision();
   }
 }
 

@@ -1,6 +1,7 @@
 import { unavailable } from '../base/errors.ts';
 import { isKnownScope } from './facts.ts';
 import type { FollowerOptions, Ticket } from './follower-options.ts';
+import { MissingRevision } from './missing-revision.ts';
 import { unknownRevision } from './question.ts';
 import { RecentChanges } from './recent-changes.ts';
 import {
@@ -44,6 +45,8 @@ export class Follower {
   #away = false;
   /** The next read of the log is for somebody who needs one that begins now. */
   #mustBeFresh = false;
+  /** Whether the newest read of the log was of a standby. */
+  #onStandby = false;
   #closed = false;
   #cancelPoll: (() => void) | undefined;
   #unlisten: (() => Promise<void>) | undefined;
@@ -108,7 +111,8 @@ export class Follower {
 
   /** What a read of the log at the cursor would say; null where not all of it is remembered. */
   windowAfter(since: Revision): LogWindow | null {
-    return this.#recent.window(since, this.head);
+    const window = this.#recent.window(since, this.head);
+    return window !== null && this.#onStandby ? { ...window, standby: true } : window;
   }
 
   /** Calls `moved`, which must not throw, whenever the newest revision is another one. */
@@ -245,16 +249,16 @@ export class Follower {
   /**
    * Resolves once the cursor is at `mark` or later, in its history, through a read that began after this call: after a failover
    * that lost commits, a cursor may be past a revision that it has not seen. Rejects with UNKNOWN_REVISION when the database
-   * lacks it or has another one with that number; with UNAVAILABLE when the database is unavailable.
+   * lacks it or has another one with that number; with UNAVAILABLE when the database is unavailable, or a standby that has not received it.
    */
   async reach(mark: RevisionToken): Promise<void> {
     const { number, nonce } = mark;
-    let behind = 0;
+    const missing = new MissingRevision(this.#options.clock);
     for (let discarded = 0; discarded < DISCARDED; ) {
       const head = await this.sync();
       if (head === null) discarded++;
       else if (this.#cursor < number) {
-        if (head < number && ++behind >= 2) throw unknownRevision();
+        if (head < number) await missing.again(this.#onStandby);
       } else if (number === 0 || nonce === null || this.isReached(mark)) return;
       else if (this.#recent.nonceAt(number) !== null) throw unknownRevision();
       else if (await this.#confirm(number, nonce)) return;
@@ -321,6 +325,7 @@ export class Follower {
       const window = await within(clock, STATEMENT_MS, source.changes(ticket.since, fresh));
       if (this.#away) log.info({ revision: window.head }, 'change log readable again');
       this.#away = false;
+      this.#onStandby = window.standby === true;
       const stale = this.isStale(ticket);
       this.apply(ticket, window);
       return stale ? null : window.head;

@@ -139,6 +139,8 @@ export interface LogHead {
   headNonce: string | null;
   /** The nonce of the row at `since`; null without that row (revision 0, pruned, or a restored database). */
   sinceNonce: string | null;
+  /** Read from a standby: what has been committed may be on its way there. */
+  standby?: boolean;
 }
 
 /**

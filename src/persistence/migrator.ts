@@ -8,7 +8,7 @@ import { StatementFailed } from './driver/failures.ts';
 import { connectionOf, type Orm, openOrm } from './driver/orm.ts';
 import { ClientPool, postgresSessions } from './driver/postgresql.ts';
 import { Refused } from './driver/refused.ts';
-import { refuseUnfit, serverOf } from './driver/start-failures.ts';
+import { isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
 import { MIGRATIONS } from './migrations/list.ts';
 
 /** Any number that nothing else in this database locks. */
@@ -107,7 +107,8 @@ export async function migratePostgres({
   });
   const connection = connectionOf(orm);
   try {
-    await refuseUnfit(url, connection.getClient());
+    const { standby } = await refuseUnfit(url, connection.getClient());
+    if (standby) throw isNoPrimary(url);
     const transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
     try {
       await lockMigrations(transaction, migrationWaitMs);

@@ -12,7 +12,7 @@ import { connectionOf, type Orm, openOrm } from './driver/orm.ts';
 import { Embedded } from './driver/pglite.ts';
 import { ClientPool, postgresSessions } from './driver/postgresql.ts';
 import { Refused } from './driver/refused.ts';
-import { cannotBeUsed, refuseUnfit, serverOf } from './driver/start-failures.ts';
+import { cannotBeUsed, isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
 import { createFactsPool, embeddedFacts, postgresFacts } from './facts/source.ts';
 import {
   APPLIED_SQL,
@@ -155,15 +155,16 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
 async function migrated(orm: Orm, url: string, { migrateOnStart, directUrl, ...options }: OpenOptions): Promise<void> {
   const client = connectionOf(orm).getClient();
   const reading = async () => {
-    await refuseUnfit(url, client);
-    return await migrationState(client);
+    const { standby } = await refuseUnfit(url, client);
+    return { standby, ...(await migrationState(client)) };
   };
-  const state = await reading().catch((error: unknown) => {
+  const { standby, ...state } = await reading().catch((error: unknown) => {
     throw cannotBeUsed(url, error);
   });
   refuseNewer(state);
   if (!migrateOnStart) refusePending(state);
   else if (state.pending.length > 0) {
+    if (standby) throw isNoPrimary(url);
     const applied = await migrateUrl({ ...options, url: directUrl ?? url });
     options.log.info({ migrations: applied }, 'database migrated');
   }

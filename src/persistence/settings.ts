@@ -64,9 +64,18 @@ export async function releaseLease(tx: Tx, key: string, holder: string): Promise
 
 const SECRET_KEY = 'secretKey';
 
-/** The secret key of this installation: stores `proposed` if none exists yet. */
-export async function keepSecretKey(tx: Tx, proposed: string): Promise<string> {
-  const kept = (await claimSetting(tx, SECRET_KEY, proposed)) ? proposed : await getSetting(tx, SECRET_KEY);
+/** The secret key that is stored already; so that only the first start of an installation writes. */
+export async function readSecretKey(tx: Tx): Promise<string | undefined> {
+  const kept = await getSetting(tx, SECRET_KEY);
+  return kept === undefined ? undefined : intact(kept);
+}
+
+function intact(kept: unknown): string {
   if (typeof kept !== 'string' || kept.length < 16) throw new Error('The stored secret key is damaged.');
   return kept;
+}
+
+/** The secret key of this installation: stores `proposed` if none exists yet. */
+export async function keepSecretKey(tx: Tx, proposed: string): Promise<string> {
+  return (await claimSetting(tx, SECRET_KEY, proposed)) ? proposed : intact(await getSetting(tx, SECRET_KEY));
 }

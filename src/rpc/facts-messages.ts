@@ -33,7 +33,7 @@ import {
  */
 export const RULES_VERSION = 1;
 
-export function toLog({ head, headNonce, sinceNonce, changes, tooMany, ageMs = 0 }: LogWindow) {
+export function toLog({ head, headNonce, sinceNonce, changes, tooMany, ageMs = 0, standby = false }: LogWindow) {
   return {
     head: BigInt(head),
     headNonce: headNonce ?? '',
@@ -41,6 +41,7 @@ export function toLog({ head, headNonce, sinceNonce, changes, tooMany, ageMs = 0
     changes: changes.map(({ revision, nonce, scopes }) => ({ revision: BigInt(revision), nonce, scopes: [...scopes] })),
     tooMany,
     ageMs,
+    standby,
   } satisfies MessageInitShape<typeof LogSchema>;
 }
 
@@ -53,6 +54,7 @@ export function fromLog(log: Log | undefined): LogWindow {
     changes: log.changes.map(({ revision, nonce, scopes }): Change => ({ revision: exact(revision), nonce, scopes })),
     tooMany: log.tooMany,
     ageMs: log.ageMs,
+    ...(log.standby ? { standby: true } : {}),
   };
 }
 

@@ -22,7 +22,7 @@ function expectRefusal({ code, stdout, stderr }: Outcome, words: RegExp): void {
 
 /** The length of a field, as it stands before it. */
 const field = (length: number): string => String.fromCharCode(0, 0, 0, length);
-/** The row of a version and of not being a standby. */
+/** The row of a version and of whether it is a standby. */
 const RESULT = new RegExp(`${field(6)}(\\d{2})(\\d{4})${field(1)}f`);
 
 const through = (url: string, change: (url: URL) => void): string => {
@@ -123,24 +123,16 @@ describe('starts with an unusable database', () => {
     );
   }, 30_000);
 
-  test.each([
-    [
-      'too old',
-      (text: string) => text.replace(RESULT, `${field(6)}13$2${field(1)}f`),
-      /is version 13, and Usher needs 14 or newer\. Upgrade the server/,
-    ],
-    [
-      'a standby',
-      (text: string) => text.replace(RESULT, `${field(6)}$1$2${field(1)}t`),
-      /is a standby, which does not accept writes\. Set database\.url \(DATABASE_URL\) to the primary/,
-    ],
-  ])('a start refuses a server that is %s', async (_, lie, words) => {
-    const line = await LineCutter.start(database.url, {
-      answers: () => (bytes) => Buffer.from(lie(bytes.toString('latin1')), 'latin1'),
-    });
+  test('a start refuses a server that is too old', async () => {
+    const lie = (bytes: Buffer): Buffer =>
+      Buffer.from(bytes.toString('latin1').replace(RESULT, `${field(6)}13$2${field(1)}f`), 'latin1');
+    const line = await LineCutter.start(database.url, { answers: () => lie });
     try {
       for (const command of ['migrate', 'serve']) {
-        expectRefusal(await usher([command], { env: { ...base, DATABASE_URL: line.url(database.url) }, serve }), words);
+        expectRefusal(
+          await usher([command], { env: { ...base, DATABASE_URL: line.url(database.url) }, serve }),
+          /is version 13, and Usher needs 14 or newer\. Upgrade the server/,
+        );
       }
     } finally {
       await line.close();

@@ -302,6 +302,36 @@ describe('reach and sync', () => {
     expect(await engine.check(ask(), { minRevision: at(2) })).toMatchObject({ decision: { granted: true } });
   });
 
+  test('a standby that lacks a revision is read until it has it', async () => {
+    const { engine, source, clock } = await fixture();
+    source.window = (_since, window) => ({ ...window, standby: true });
+    const answer = engine.check(ask(), { minRevision: at(1) });
+    await clock.advance(1000);
+    expect(source.of('changes').length).toBeGreaterThan(40);
+    source.database.write([REVOKE]);
+    await clock.advance(20);
+    expect(await answer).toMatchObject({ decision: { granted: false }, revision: said(1) });
+    // The one that it has is another one.
+    const other = { number: 1, nonce: 'of another history' };
+    await expect(engine.reach(other)).rejects.toMatchObject({ reason: 'UNKNOWN_REVISION' });
+  });
+
+  test('a revision that a standby does not receive in five seconds is UNAVAILABLE, and unknown once it is the primary', async () => {
+    const { engine, source, clock } = await fixture();
+    source.window = (_since, window) => ({ ...window, standby: true });
+    const refused = expect(engine.reach(at(1))).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('standby'),
+    });
+    await clock.advance(5100);
+    await refused;
+    const promoted = expect(engine.reach(at(1))).rejects.toMatchObject({ reason: 'UNKNOWN_REVISION' });
+    await clock.advance(100);
+    source.window = undefined;
+    await clock.advance(100);
+    await promoted;
+  });
+
   test('polls do not pile up during a hanging read, and continue after it', async () => {
     const { engine, source, clock } = await fixture();
     source.held = true;

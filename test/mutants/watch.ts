@@ -100,4 +100,18 @@ export const WATCH: readonly Mutant[] = [
     'if (left > 0) return;',
     'engine/follower',
   ),
+  mutant(
+    'a revision that a standby lacks is called unknown',
+    'engine/missing-revision.ts',
+    'if (!onStandby) {',
+    'if (!onStandby || PAUSE_MS > 0) {',
+    'engine/follower',
+  ),
+  mutant(
+    'an edge is not told that the log is that of a standby',
+    'rpc/facts-messages.ts',
+    '...(log.standby ? { standby: true } : {}),',
+    '',
+    'rpc/facts-messages',
+  ),
 ];

@@ -49,6 +49,11 @@ describe('facts as messages', () => {
     expect(fromMembers(message, [ON_RECORD, NEED])).toEqual(reply);
   });
 
+  test('say that the log was read from a standby', () => {
+    const reply = { window: { ...WINDOW, standby: true }, ageMs: 0, answers: [] };
+    expect(fromMembers(create(MembersResponseSchema, toMembers(reply)), []).window).toEqual(reply.window);
+  });
+
   test('of a policy are read as they were written', () => {
     const policy: PolicyRows = {
       app: 'shop',

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process';
-import { chownSync, closeSync, cpSync, mkdirSync, mkdtempSync, openSync, statSync } from 'node:fs';
+import { chownSync, closeSync, cpSync, mkdirSync, mkdtempSync, openSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -43,12 +43,15 @@ export async function startPostgres(
     logFile?: string;
     /** Data to go on with, instead of a new cluster; it goes with the server. */
     from?: DataCopy;
+    /** Begins with a copy of this server's data and follows it from then on, a hot standby. Nobody may write while it is made. */
+    standbyOf?: PostgresServer;
     /** Where the new cluster is made; a directory of its own in the system's by default. It goes with the server. */
     dir?: string;
   } = {},
 ): Promise<PostgresServer> {
   const root = process.getuid?.() === 0;
-  const dir = options.from?.dir ?? options.dir ?? mkdtempSync(join(tmpdir(), 'usher-postgres-'));
+  const from = options.from ?? (await options.standbyOf?.copy());
+  const dir = from?.dir ?? options.dir ?? mkdtempSync(join(tmpdir(), 'usher-postgres-'));
   if (root) chownSync(dir, NOBODY, NOBODY);
   try {
     const bin = await binaries(root, dir);
@@ -68,12 +71,17 @@ export async function startPostgres(
       '--no-sync',
       '--no-instructions',
     ];
-    if (options.from === undefined) await run(join(bin, 'initdb'), initdb, { ...identity, env, cwd: dir });
+    if (from === undefined) await run(join(bin, 'initdb'), initdb, { ...identity, env, cwd: dir });
+    const primary = options.standbyOf;
+    if (primary !== undefined) writeFileSync(join(data, 'standby.signal'), '');
+    const following: Record<string, string> =
+      primary === undefined ? {} : { primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres` };
     const port = await freePort();
     const child = spawnServer(join(bin, 'postgres'), data, port, options.maxConnections ?? 200, {
       ...identity,
       env,
       cwd: dir,
+      following,
       ...(options.logFile === undefined ? {} : { logFile: options.logFile }),
     });
     const url = `postgresql://postgres@127.0.0.1:${port}/postgres`;
@@ -123,6 +131,8 @@ interface SpawnOptions {
   gid?: number;
   env: NodeJS.ProcessEnv;
   cwd: string;
+  /** Settings of a standby. */
+  following: Record<string, string>;
   logFile?: string;
 }
 
@@ -148,9 +158,10 @@ function spawnServer(
     autovacuum: 'off',
     log_min_messages: 'fatal',
     logging_collector: 'off',
+    ...options.following,
   };
   const args = ['-D', data, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])];
-  const { uid, gid, logFile, ...rest } = options;
+  const { uid, gid, logFile, following: _, ...rest } = options;
   const log = logFile === undefined ? undefined : openSync(logFile, 'a');
   const stdio: StdioOptions = ['ignore', 'ignore', log ?? 'ignore'];
   try {

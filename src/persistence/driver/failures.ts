@@ -110,6 +110,8 @@ function withStackOf(error: unknown, failed: StatementFailed): StatementFailed {
 }
 
 const AWAY = 'The database is unavailable; try again shortly.';
+/** A standby: for good, or until a failover is over. */
+const TAKES_NO_WRITES = 'The database takes no writes at the moment; try again shortly.';
 
 /** The error that callers of `read`, `change` and the facts get: database trouble becomes 503, everything else passes. */
 export function toDatabaseError(error: unknown): unknown {
@@ -119,6 +121,7 @@ export function toDatabaseError(error: unknown): unknown {
   if (error.lost && error.sqlState === null) return unavailable(AWAY, error);
   if (isWorthRepeating(error))
     return unavailable('Concurrent writes to the same data overtook this one each time; try again.', error);
+  if (error.sqlState === '25006') return unavailable(TAKES_NO_WRITES, error);
   if (error.sqlState !== null && (error.lost || TROUBLE.test(error.sqlState))) {
     return unavailable('The database did not complete this in time; try again shortly.', error);
   }

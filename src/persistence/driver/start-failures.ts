@@ -99,8 +99,8 @@ function quoted(text: string): string {
 
 const OLDEST_VERSION = 14;
 
-/** Throws Refused when the server is older than the statements require, or does not accept writes. */
-export async function refuseUnfit(url: string, db: Kysely<unknown>): Promise<void> {
+/** Throws Refused when the server is older than the statements require. Resolves to whether it is a standby. */
+export async function refuseUnfit(url: string, db: Kysely<unknown>): Promise<{ standby: boolean }> {
   const { rows } = await sql<{ version: number; standby: boolean }>`
     select current_setting('server_version_num')::int as version, pg_is_in_recovery() as standby`.execute(db);
   const [{ version, standby } = { version: 0, standby: false }] = rows;
@@ -111,11 +111,15 @@ export async function refuseUnfit(url: string, db: Kysely<unknown>): Promise<voi
       `The PostgreSQL at ${host}:${port} is version ${major}, and Usher needs ${OLDEST_VERSION} or newer. Upgrade the server, or choose another one with database.url (DATABASE_URL).`,
     );
   }
-  if (standby) {
-    throw new Refused(
-      `The PostgreSQL at ${host}:${port} is a standby, which does not accept writes. Set database.url (DATABASE_URL) to the primary, or to an address that leads to it.`,
-    );
-  }
+  return { standby };
+}
+
+/** The refusal to migrate a standby. */
+export function isNoPrimary(url: string): Refused {
+  const { host, port } = serverOf(url);
+  return new Refused(
+    `The PostgreSQL at ${host}:${port} is a standby, which cannot be migrated. Migrate its primary: set database.url (DATABASE_URL) to it, or to an address that leads to it.`,
+  );
 }
 
 /** The error of a start after the first connection, in the operator's words where it is about the database. */

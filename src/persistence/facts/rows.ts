@@ -22,6 +22,8 @@ export type HeadTuple = [revision: number, nonce: string] | null;
 export interface HeadRow {
   head: HeadTuple;
   since_nonce: string | null;
+  /** Of statements that somebody who waits for a revision may repeat. */
+  standby?: boolean;
 }
 
 /** What CHANGES_SQL answers, and every other statement of a miss besides. JSON `null` stands for an empty list. */
@@ -66,11 +68,11 @@ export interface PolicyRow extends WindowRow {
  */
 export function readWindow(row: WindowRow, since: Revision): LogWindow {
   const rows = row.changes ?? [];
-  const { head, headNonce, sinceNonce } = readHead(row);
-  const expected = Math.max(0, head - since);
+  const newest = readHead(row);
+  const expected = Math.max(0, newest.head - since);
   const tooMany = expected > MAX_CHANGES || rows.length !== expected;
   const changes: Change[] = tooMany ? [] : rows.map(([revision, nonce, scopes]) => ({ revision, nonce, scopes }));
-  return { head, headNonce, sinceNonce, changes, tooMany };
+  return { ...newest, changes, tooMany };
 }
 
 /** Answers in the order of the needs. Throws when their number differs: the facts of one person must never be used for another. */
@@ -126,7 +128,8 @@ export function readNewest(head: HeadTuple): RevisionToken {
 
 export function readHead(row: HeadRow): LogHead {
   const [head, headNonce] = row.head ?? [0, null];
-  return { head, headNonce, sinceNonce: row.since_nonce };
+  const newest = { head, headNonce, sinceNonce: row.since_nonce };
+  return row.standby === true ? { ...newest, standby: true } : newest;
 }
 
 export function readGrounds(row: GroundsRow, question: Question): GroundRows {

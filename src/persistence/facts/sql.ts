@@ -21,8 +21,11 @@ const WINDOW = `${HEAD},
      from (select revision, nonce, scopes from policy_change
             where revision > $1::bigint order by revision limit ${MAX_CHANGES + 1}) c) as changes`;
 
+/** Whether this is a standby, for those who wait for a revision. */
+const STANDBY = 'pg_is_in_recovery() as standby';
+
 /** $1 since. */
-export const CHANGES_SQL = `select ${WINDOW}`;
+export const CHANGES_SQL = `select ${WINDOW}, ${STANDBY}`;
 
 /** `needs` is a relation of e-mails, applications, resource types and resource ids, each with its position. */
 const answers = (needs: string): string => `
@@ -63,7 +66,7 @@ export const GROUNDS_SQL = `
     a as (select id from application where code = $3::text limit 1),
     d as (select id, code, tiered, global, group_name from permission
            where application_id = (select id from a) and code = $6::text limit 1)
-  select ${HEAD}, ${answers('(select $2::text as email, $3::text as app, $4::text as type, $5::text as id, 1 as position) n')},
+  select ${HEAD}, ${STANDBY}, ${answers('(select $2::text as email, $3::text as app, $4::text as type, $5::text as id, 1 as position) n')},
     (select registered_at is not null from p) as user_known,
     (select id from a) as app_id,
     (select json_build_array(id, code, tiered, global, group_name) from d) as permission,
