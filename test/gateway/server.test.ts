@@ -95,7 +95,9 @@ describe('CORS', () => {
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example.com');
     expect(headers.get('access-control-allow-methods')).toBe('POST, OPTIONS');
     expect(headers.get('access-control-allow-headers')).toContain('authorization');
-    expect(headers.get('access-control-allow-headers')).toContain('usher-min-revision');
+    for (const name of ['usher-min-revision', 'usher-app', 'usher-affinity']) {
+      expect(headers.get('access-control-allow-headers')?.split(', ')).toContain(name);
+    }
     expect(headers.get('access-control-max-age')).toBe('600');
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expect(headers.get('vary')).toBe('Origin');

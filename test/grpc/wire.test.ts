@@ -98,6 +98,18 @@ describe('unusual bytes on the wire', () => {
     expect(answer.status).toBe('0');
   });
 
+  test('metadata by which a proxy routes decides nothing', async () => {
+    const door = await openDoor();
+    const routed = { 'usher-app': 'another', 'usher-affinity': 'kim@example.com' };
+    const raw = openRaw(door.port);
+    const answers = [await raw.check(encodeCheck()), await raw.check(encodeCheck(), routed)];
+    expect(answers.map(({ status: code }) => code)).toEqual(['0', '0']);
+    expect(answers[1]?.body).toEqual(answers[0]?.body);
+    const asked = door.engine.asked.flatMap(({ what }) => (what === undefined ? [] : [what]));
+    expect(asked.length).toBeGreaterThan(0);
+    for (const what of asked) expect(what).toMatchObject({ app: 'billing', email: 'kim@example.com' });
+  });
+
   test('random bytes, framed or not, are refused or answered, and leave the server alive', async () => {
     const door = await openDoor();
     const raw = openRaw(door.port);

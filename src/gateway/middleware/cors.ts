@@ -59,7 +59,15 @@ function isLoopbackOrigin(origin: string): boolean {
 }
 
 const EXPOSED = 'etag, usher-revision, x-request-id, retry-after';
-const ALLOWED_HEADERS = ['authorization', 'content-type', 'x-request-id', ...Object.keys(REQUEST_HEADERS)].join(', ');
+/** By which proxies route (docs/scaling.md#a-billion-rows). Nothing here reads them. */
+const ROUTING_HEADERS = ['usher-app', 'usher-affinity'];
+const ALLOWED_HEADERS = [
+  'authorization',
+  'content-type',
+  'x-request-id',
+  ...Object.keys(REQUEST_HEADERS),
+  ...ROUTING_HEADERS,
+].join(', ');
 
 /** Sets the headers of every answer; pages and routes replace single ones. */
 export function secureAnswers(site: Site): RequestHandler {
