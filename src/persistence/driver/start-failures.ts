@@ -53,7 +53,7 @@ const WORDS: Readonly<Record<ConnectReason, Words>> = {
     'every connection of the server is in use. Lower database.poolSize (DATABASE_POOL_SIZE), or raise max_connections of the server.',
   'not-ready': () => 'the server is starting, stopping or recovering. Try again when it is ready.',
   pooler: () =>
-    'a pooler in front of it refused the start of the connection (08P01). PgBouncer needs `ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,options` and, from version 1.21 on, `max_prepared_statements = 500`; see "Behind a pooler" in docs/operations.md.',
+    'a pooler in front of it refused the start of the connection (08P01). PgBouncer needs `ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,options` and, from version 1.21 on, `max_prepared_statements = 500`; see docs/guides/postgresql.md.',
   other: () => `connecting failed. Check the log of the server, and ${CHECK_URL}.`,
 };
 
@@ -80,7 +80,7 @@ function wordsOf(failed: StatementFailed, server: Server): string {
   // A pooler reports like this that it could not connect to the server itself.
   if (failed.sqlState === '08P01') return WORDS.pooler(server, quoted);
   if (failed.sqlState === '26000' || failed.sqlState === '42P05') {
-    return `a pooler in front of it does not keep prepared statements. PgBouncer 1.21 or newer does, with \`max_prepared_statements = 500\`; see "Behind a pooler" in docs/operations.md. (${failed.sqlState})`;
+    return `a pooler in front of it does not keep prepared statements. PgBouncer 1.21 or newer does, with \`max_prepared_statements = 500\`; see docs/guides/postgresql.md. (${failed.sqlState})`;
   }
   return `${failed.what}. Check the log of the server.`;
 }
