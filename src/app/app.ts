@@ -36,13 +36,16 @@ import { listSource } from '../persistence/facts/lists.ts';
 import { type Failpoints, openDatabase, startFailure } from '../persistence/open.ts';
 import { isStandby } from '../persistence/standby.ts';
 import { seedSuperadmins } from '../persistence/superadmins.ts';
-import type { Deliverer } from './delivery.ts';
 import { buildFeatures, type Features } from './features.ts';
 import { readTls } from './grpc-tls.ts';
+import { type Addresses, Listeners, Reached } from './listeners.ts';
 import { openSecretKey } from './mail.ts';
 import { exposeMetrics } from './metrics.ts';
+import { Readiness } from './readiness.ts';
 import type { Metric } from './rpc-process.ts';
 import { RpcProcesses } from './rpc-processes.ts';
+
+export type { Addresses } from './listeners.ts';
 
 /** Parts that tests replace. */
 export interface Parts {
@@ -62,13 +65,6 @@ export interface Parts {
 
 /** Where the build writes the panel: beside the compiled service, and for the sources where that would be. */
 const PANEL_FOLDER = new URL('../../dist/panel/', import.meta.url);
-
-/** The addresses of the service; null for a listener that this process does not have. */
-export interface Addresses {
-  rest: string | null;
-  grpc: string | null;
-  ops: string | null;
-}
 
 /** A built service. */
 export interface App {
@@ -199,10 +195,16 @@ async function build(config: Config, base: Base): Promise<App> {
     reached: () => engine.cursor,
   });
   closing.defer(() => built.close());
-  const { features, worker } = built;
+  const { features, worker, loop } = built;
 
   const isRpc = config.roles.includes('rpc');
   const processes = isRpc && config.grpc.processes > 1 ? new RpcProcesses({ config, clock, log, registry }) : null;
+  const readiness = new Readiness({
+    engine,
+    database: () => database.ping(),
+    processes: processes === null ? undefined : () => processes.check(),
+    workerAgeMs: config.roles.every((role) => role === 'worker') ? () => loop?.ageMs ?? 0 : undefined,
+  });
   const services: Services = {
     engine,
     watch,
@@ -215,10 +217,7 @@ async function build(config: Config, base: Base): Promise<App> {
     developmentSignIn,
     panelFiles: panelFiles(base.panelFolder),
     clearEverywhere: async () => (await database.change(async () => ({ result: null, scopes: ['*'] }))).revision,
-    ping: async () => {
-      await database.ping();
-      await processes?.check();
-    },
+    readiness,
     metrics: async () => {
       const mine = await Promise.all([registry.getMetricsAsJSON(), own.getMetricsAsJSON()]);
       return await AggregatorRegistry.aggregate([...mine, ...((await processes?.metrics()) ?? [])]).metrics();
@@ -235,7 +234,10 @@ async function build(config: Config, base: Base): Promise<App> {
   exposeMetrics(own, { engine, watch, grpc: metrics, checks });
   const listeners = new Listeners({
     config,
+    clock,
+    log,
     engine,
+    readiness,
     gateway,
     grpc,
     worker,
@@ -324,61 +326,4 @@ function buildGrpc({ grpc }: Config, { keys, watch, ...parts }: GrpcParts): Grpc
     reflection: grpc.reflection,
     front: grpc.front,
   });
-}
-
-/** The base URL of the links that this service makes. Unless configured, it is the address at which the gateway listens. */
-class Reached {
-  url: string;
-
-  constructor(publicUrl: string | null) {
-    this.url = publicUrl ?? 'http://localhost';
-  }
-}
-
-interface DoorParts {
-  config: Config;
-  engine: Engine;
-  gateway: Gateway | null;
-  grpc: GrpcServer | null;
-  worker: Deliverer | null;
-  reached: Reached;
-  /** Prepares the database, before the first call. */
-  prepare: () => Promise<void>;
-}
-
-/** The listeners and the worker, opened after and closed before everything that they depend on. */
-class Listeners {
-  readonly #parts: DoorParts;
-
-  constructor(parts: DoorParts) {
-    this.#parts = parts;
-  }
-
-  async start(first?: () => Promise<void>): Promise<Addresses> {
-    const { config, engine, gateway, grpc, worker, reached, prepare } = this.#parts;
-    await engine.start();
-    await prepare();
-    await first?.();
-    const http = await gateway?.start();
-    if (http?.port && config.publicUrl === null) reached.url = `http://localhost:${http.port}`;
-    const rpc = await grpc?.start();
-    grpc?.setServing(true);
-    await worker?.start();
-    return {
-      rest: http?.port ? `http://${authority(config.http.host, http.port)}` : null,
-      grpc: rpc ? authority(config.grpc.host, rpc.port) : null,
-      ops: config.ops && http?.opsPort ? `http://${authority(config.ops.host, http.opsPort)}` : null,
-    };
-  }
-
-  async close(): Promise<void> {
-    const { gateway, grpc, worker } = this.#parts;
-    await Promise.all([grpc?.drain(), gateway?.close(), worker?.close()]);
-  }
-}
-
-function authority(host: string, port: number): string {
-  // A wildcard address can be listened on but not called.
-  const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
-  return `${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }

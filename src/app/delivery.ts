@@ -56,6 +56,8 @@ export interface BuiltDelivery {
   readonly bell: DeliveryBell;
   /** Null without the role `worker`. */
   readonly worker: Deliverer | null;
+  /** The loop of that worker; null where it runs in another thread. */
+  readonly loop: Pick<DeliveryWorker, 'ageMs'> | null;
 }
 
 export function buildDelivery(options: DeliveryOptions): BuiltDelivery {
@@ -68,13 +70,12 @@ export function buildDelivery(options: DeliveryOptions): BuiltDelivery {
   });
   const bell = new DeliveryBell();
   const metrics = new DeliveryMetrics(registry, database);
-  if (!config.roles.includes('worker')) return { pushSubscriptions, bell, worker: null };
+  if (!config.roles.includes('worker')) return { pushSubscriptions, bell, worker: null, loop: null };
   // The embedded database runs on this thread's event loop, and a process that only delivers has no calls to keep fast.
   const apart = options.threads && database.kind === 'postgresql' && config.roles.length > 1;
-  const worker = apart
-    ? new DeliveryThread({ ...options, bell, metrics })
-    : buildWorker({ ...options, ...push, bell, metrics });
-  return { pushSubscriptions, bell, worker };
+  if (apart) return { pushSubscriptions, bell, worker: new DeliveryThread({ ...options, bell, metrics }), loop: null };
+  const worker = buildWorker({ ...options, ...push, bell, metrics });
+  return { pushSubscriptions, bell, worker, loop: worker };
 }
 
 export function buildWorker(options: WorkerOptions): DeliveryWorker {

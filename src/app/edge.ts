@@ -23,6 +23,7 @@ import { passingOn, passWatch } from '../upstream/passing-on.ts';
 import { remoteFacts, UpstreamCounters } from '../upstream/remote-facts.ts';
 import { readTls } from './grpc-tls.ts';
 import { exposeMetrics, exposeUpstream } from './metrics.ts';
+import { followHealth, Readiness } from './readiness.ts';
 
 export interface EdgeParts {
   readonly clock?: Clock;
@@ -44,8 +45,6 @@ export interface Edge {
 
 /** Between attempts to follow the upstream for the first time, in ms. */
 const AGAIN_MS = 300;
-/** Between looks at how fresh the answers are, in ms. */
-const HEALTH_MS = 500;
 
 export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<Edge> {
   const { clock = systemClock, log = createLogger(config.log.level), version = '' } = parts;
@@ -82,7 +81,9 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
   const registry = createRegistry();
   exposeMetrics(registry, { engine, watch, grpc: metrics, checks });
   exposeUpstream(registry, counters);
-  const services = { engine, registry, metrics: () => registry.metrics(), ping: () => Promise.resolve() };
+  // An edge has no database.
+  const readiness = new Readiness({ engine, database: () => Promise.resolve() });
+  const services = { engine, registry, metrics: () => registry.metrics(), readiness };
   const ops = config.ops === null ? null : await openOps({ config, services, clock, log, version });
   const listeners = new EdgeListeners({ config, clock, log, engine, grpc, ops });
   closing.defer(() => watch.close());
@@ -121,7 +122,7 @@ function historyOf(source: FactsSource): ChangeHistory {
 
 interface OpsParts {
   readonly config: Config;
-  readonly services: Pick<Services, 'engine' | 'registry' | 'metrics' | 'ping'>;
+  readonly services: Pick<Services, 'engine' | 'registry' | 'metrics' | 'readiness'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly version: string;
@@ -152,11 +153,11 @@ class EdgeListeners {
   }
 
   async start(): Promise<{ grpc: string; ops: string | null }> {
-    const { config, grpc, ops } = this.#parts;
+    const { config, engine, grpc, clock, log, ops } = this.#parts;
     const { port } = await grpc.start();
     const opened = await ops?.start();
     await this.#follow();
-    this.#watchHealth();
+    if (!this.#closed) this.#cancel = followHealth({ engine, grpc, clock, log });
     return {
       grpc: `${config.grpc.host}:${port}`,
       ops: opened?.opsPort ? `http://${config.ops?.host}:${opened.opsPort}` : null,
@@ -187,14 +188,6 @@ class EdgeListeners {
         };
       });
     }
-  }
-
-  /** SERVING as long as answers are fresh enough to be given. */
-  #watchHealth(): void {
-    const { engine, clock, grpc } = this.#parts;
-    if (this.#closed) return;
-    grpc.setServing(engine.status().ready);
-    this.#cancel = clock.after(HEALTH_MS, () => this.#watchHealth());
   }
 }
 

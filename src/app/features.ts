@@ -51,7 +51,7 @@ import { ProviderEvents } from '../provider/events.ts';
 import { AuthMails } from '../provider/mail/auth-mails.ts';
 import { seedAuthMails } from '../provider/mail/seed.ts';
 import { buildProvider, nameDirectory } from '../provider/provider.ts';
-import { buildDelivery, type Deliverer } from './delivery.ts';
+import { type BuiltDelivery, buildDelivery, type Deliverer } from './delivery.ts';
 import { buildMail } from './mail.ts';
 import { buildNotifications } from './notifications.ts';
 
@@ -94,7 +94,7 @@ export type Features = Omit<
   | 'registry'
   | 'metrics'
   | 'clearEverywhere'
-  | 'ping'
+  | 'readiness'
   | 'recordRefusal'
   | 'manifests'
   | 'developmentSignIn'
@@ -108,6 +108,8 @@ export interface BuiltFeatures {
   readonly bell: DeliveryBell;
   /** The delivery worker; null without the role `worker`. */
   readonly worker: Deliverer | null;
+  /** Its loop; null where that runs in another thread. */
+  readonly loop: BuiltDelivery['loop'];
   /**
    * Prepares the database for them, before the listeners open; idempotent. On a standby it only checks. Rejects with ConfigError when
    * a key is missing.
@@ -125,7 +127,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const turns = new WorkQueue({ permits: Math.max(1, connections - 2), clock });
   const mail = buildMail(options);
   const { secret, sealing, senders, mailbox, mailer, unsubscriptions } = mail;
-  const { pushSubscriptions, bell, worker } = buildDelivery({ ...options, ...mail });
+  const { pushSubscriptions, bell, worker, loop } = buildDelivery({ ...options, ...mail });
   const events = new ProviderEvents(options);
   const brands = new Brands({ database, sealing, senders, mailer });
   const sendByBrand = brands.sendBy.bind(brands);
@@ -153,6 +155,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
     },
     bell,
     worker,
+    loop,
     prepare: async ({ standby }) => {
       await loadPackages(config);
       if (standby) {

@@ -73,6 +73,8 @@ export class DeliveryWorker {
   readonly #cut = new AbortController();
   /** Claims lost to another worker. */
   readonly #lost = new WeakSet<Held>();
+  /** Monotonic milliseconds. */
+  #lookedAt = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
   #closing = false;
   #loops: { claiming: Promise<void>; renewing: Promise<void> } | undefined;
@@ -104,11 +106,12 @@ export class DeliveryWorker {
 
   /** Deliveries left by an earlier process are due at once in an embedded database, elsewhere when their leases end. */
   async start(): Promise<void> {
-    const { database, bell } = this.#parts;
+    const { database, bell, clock } = this.#parts;
     if (database.kind === 'pglite') {
       await database.change(async (tx) => ({ result: await releaseAll(tx), scopes: [] }));
     }
     bell.listen(this.#ring);
+    this.#lookedAt = clock.monotonic();
     this.#loops = { claiming: this.#claiming(), renewing: this.#renewing() };
   }
 
@@ -130,6 +133,11 @@ export class DeliveryWorker {
     }
   }
 
+  /** How long ago the worker last managed to look for due deliveries, in ms; at first since its start. */
+  get ageMs(): number {
+    return this.#parts.clock.monotonic() - this.#lookedAt;
+  }
+
   readonly #ring = (): void => this.#rung.abort();
 
   async #claiming(): Promise<void> {
@@ -137,6 +145,7 @@ export class DeliveryWorker {
       this.#rung = new AbortController();
       try {
         await this.#claim();
+        this.#lookedAt = this.#parts.clock.monotonic();
       } catch (error) {
         this.#claims.failed(error);
       }

@@ -95,7 +95,7 @@ export function gatewayRoutes(
     ...notificationPreferenceRoutes, // /api/profile/me/notifications/:appCode, …/preferences/…
     ...inboxRoutes, //        /api/profile/me/notifications/{inbox,stream}…
     ...unsubscribeRoutes(config.notifications?.settingsUrl ?? null), // /api/notifications/unsubscribe
-    ...operationRoutes(config.production), // /healthz, /readyz, /metrics
+    ...operationRoutes(config.production), // /healthz, /readyz, /readyz/checks, /metrics
   ];
   const all = routes.map((route) => (route.dryRun ? withDryRun(route) : route));
   return [...all, ...documentation(all)]; // /api/openapi.json, /api/docs

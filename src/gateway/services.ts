@@ -66,6 +66,14 @@ export interface Refusal {
   requestId: string;
 }
 
+/** Both reject with UsherError UNAVAILABLE and the reason. */
+export interface ReadinessOfProcess {
+  /** Whether the database answers and is migrated, and all of this process works. */
+  everything(): Promise<void>;
+  /** Whether permission checks are answered, be it from what is cached. */
+  checks(): Promise<void>;
+}
+
 export interface Services {
   readonly engine: PermissionEngine &
     Pick<Engine, 'peek' | 'peekMember' | 'peekPerson' | 'person' | 'member' | 'clear' | 'status'>;
@@ -125,8 +133,7 @@ export interface Services {
   readonly panelFiles: () => Promise<PanelFiles | null>;
   /** Empties the cache of every instance through the change log; returns the revision that does so. */
   readonly clearEverywhere: () => Promise<string>;
-  /** Whether the database answers and is migrated, and the processes of the gRPC port answer; rejects with the reason. */
-  readonly ping: () => Promise<void>;
+  readonly readiness: ReadinessOfProcess;
   readonly recordRefusal: (refusal: Refusal) => Promise<void>;
   readonly registry: Registry;
   /** As Prometheus reads them: of `registry`, of the engine, and of the processes of the gRPC port. */

@@ -36,6 +36,7 @@ describe('a process with one role', () => {
       status: 'ready',
       revision: expect.any(String),
     });
+    expect(await (await fetch(`${ops}/readyz/checks`)).json()).toMatchObject({ status: 'ready' });
     const metrics = await (await fetch(`${ops}/metrics`)).text();
     expect(metrics).toMatch(/^usher_revision \d+$/m);
     expect(metrics).toContain(metric);
@@ -43,6 +44,17 @@ describe('a process with one role', () => {
       expect([path, (await fetch(ops + path, { method: 'POST' })).status]).toEqual([path, 404]);
     }
   });
+
+  test('the first of several processes of the gRPC port serves probes and metrics of all at OPS_PORT', async () => {
+    const { ops, rest } = await started({ USHER_ROLES: 'rpc', OPS_PORT: '0', GRPC_PROCESSES: '2' });
+    expect(rest).toBe('');
+    for (const path of ['/healthz', '/readyz', '/readyz/checks'])
+      expect([path, (await fetch(ops + path)).status]).toEqual([path, 200]);
+    const metrics = await (await fetch(`${ops}/metrics`)).text();
+    expect(metrics).toContain('usher_grpc_processes 2\n');
+    for (const process of ['1', '2'])
+      expect(metrics).toMatch(new RegExp(`^usher_revision\\{process="${process}"\\} `, 'm'));
+  }, 60_000);
 
   test.each(['rpc', 'worker'])('a process with role %s opens no HTTP listener without OPS_PORT', async (role) => {
     const { ops, rest } = await started({ USHER_ROLES: role });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect } from '@jest/globals';
+import { Readiness } from '../../src/app/readiness.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger, createRegistry } from '../../src/base/telemetry.ts';
 import { Engine } from '../../src/engine/engine.ts';
@@ -30,7 +31,7 @@ export interface World {
   readonly services: Services;
   /** Resolves to `Bearer <token>`. */
   bearer(email: string, claims?: Record<string, unknown>): Promise<string>;
-  /** What the next `ping` rejects with. */
+  /** What a question to the database rejects with. */
   pingFault: Error | null;
   close(): Promise<void>;
 }
@@ -104,9 +105,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       await engine.reach({ number: facts.announce('*'), nonce: null });
       return engine.revision;
     },
-    ping: async () => {
-      if (world.pingFault) throw world.pingFault;
-    },
+    readiness: new Readiness({
+      engine,
+      database: async () => {
+        if (world.pingFault) throw world.pingFault;
+      },
+    }),
     recordRefusal: async (refusal: Refusal) => {
       refusals.push(refusal);
     },

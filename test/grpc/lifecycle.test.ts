@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
-import { type Client, type ClientReadableStream, status } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { service as health } from 'grpc-health-check';
 import { UsherError } from '../../src/base/errors.ts';
+import { askHealth, watchHealth } from './health-client.ts';
 import { call, closeDoors, failureOf, framed, openClient, openDoor, openRaw, QUESTION, SERVICE } from './support.ts';
 
 afterEach(closeDoors);
@@ -11,34 +11,6 @@ const never = new Promise<never>(() => {});
 
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
-
-interface Definition {
-  path: string;
-  requestSerialize: (message: object) => Buffer;
-  responseDeserialize: (bytes: Buffer) => { status: string; statuses?: Record<string, { status: string }> };
-}
-const definitions = health as unknown as Record<'Check' | 'Watch' | 'List', Definition>;
-
-function askHealth(client: Client, service: string, method: 'Check' | 'List' = 'Check') {
-  const { path, requestSerialize, responseDeserialize } = definitions[method];
-  return new Promise<ReturnType<Definition['responseDeserialize']>>((resolve, reject) => {
-    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service }, (error, answer) => {
-      if (error) reject(error);
-      else resolve(answer as never);
-    });
-  });
-}
-
-/** A watch, and all that it has said so far. */
-function watchHealth(client: Client, service: string): { said: string[]; stream: ClientReadableStream<unknown> } {
-  const { path, requestSerialize, responseDeserialize } = definitions.Watch;
-  const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service });
-  const said: string[] = [];
-  stream.on('data', (answer: { status: string }) => said.push(answer.status));
-  stream.on('end', () => said.push('ended'));
-  stream.on('error', (error) => said.push(error.message));
-  return { said, stream };
 }
 
 describe('health', () => {

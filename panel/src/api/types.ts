@@ -159,6 +159,7 @@ export interface Api {
   'GET /healthz': { path: {  }; query: {  }; body: undefined; out: Health; paged: false };
   'GET /metrics': { path: {  }; query: {  }; body: undefined; out: undefined; paged: false };
   'GET /readyz': { path: {  }; query: {  }; body: undefined; out: Readiness; paged: false };
+  'GET /readyz/checks': { path: {  }; query: {  }; body: undefined; out: Readiness; paged: false };
   'PATCH /api/profile/me/notifications/inbox/{id}/read': { path: { "id": string }; query: {  }; body: undefined; out: undefined; paged: false };
   'POST /api/admin/brands': { path: {  }; query: {  }; body: { "slug": string; "name": string; "isDefault"?: boolean; "primaryColor"?: string | null; "backgroundColor"?: string | null; "logoUrl"?: string | null; "iconUrl"?: string | null; "footerText"?: string | null; "emailFrom"?: string | null; "emailFromName"?: string | null; "idpOrgId"?: string | null; "smtp"?: NewBrandSmtp | null }; out: Brand; paged: false };
   'POST /api/admin/brands/{id}/preview': { path: { "id": string }; query: {  }; body: { "kind": "mail" | "unsubscribe" | "push"; "name"?: string; "primaryColor"?: string | null; "backgroundColor"?: string | null; "logoUrl"?: string | null; "iconUrl"?: string | null; "footerText"?: string | null }; out: { "kind": "mail"; "subject": string; "html": string; "text": string } | { "kind": "unsubscribe"; "html": string } | { "kind": "push"; "title": string; "body": string; "icon": string | null }; paged: false };

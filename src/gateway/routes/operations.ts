@@ -1,7 +1,6 @@
 /** Probes and metrics for operators (docs/reference/service.md#health-and-metrics). */
 
 import { z } from 'zod';
-import { unavailable } from '../../base/errors.ts';
 import { bare, text } from '../route/envelopes.ts';
 import { type Guard, key, keyIfSent, open } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -28,24 +27,40 @@ const Readiness = record('Readiness', {
   revision: z.string().meta({ description: 'The newest revision of the permission data seen here.' }),
 });
 
-const readyz = defineRoute({
-  method: 'get',
-  path: '/readyz',
+const probe = {
   tag: 'Operations',
-  summary: 'Readiness: the service can answer',
-  description:
-    'The database answers, its migrations are applied, the permission engine follows it, and so does every process of the gRPC port. Else 503.',
   guard: open,
   envelope: bare,
   status: 200,
-  response: Readiness,
   errors: ['UNAVAILABLE'],
   quiet: true,
-  handle: async ({ ping, engine }) => {
-    const status = engine.status();
-    if (!status.ready) throw unavailable('The permission engine is behind the database.');
-    await ping();
-    return { status: 'ready', revision: status.revision } as const;
+} as const;
+
+const readyz = defineRoute({
+  ...probe,
+  method: 'get',
+  path: '/readyz',
+  summary: 'Readiness: all of the process works',
+  description:
+    'The database answers, its migrations are applied, the permission engine follows it, and so does every process of the gRPC port. Else 503, and also from the start of a shutdown.',
+  response: Readiness,
+  handle: async ({ readiness, engine }) => {
+    await readiness.everything();
+    return { status: 'ready', revision: engine.status().revision } as const;
+  },
+});
+
+const readyzChecks = defineRoute({
+  ...probe,
+  method: 'get',
+  path: '/readyz/checks',
+  summary: 'Readiness for permission checks',
+  description:
+    'As `/readyz` without a question to the database: while that is away, checks are answered from what is cached. 503 once nothing proves any more that it is fresh (`cache.ttlMs`), and from the start of a shutdown. gRPC health says the same of the gRPC port.',
+  response: Readiness,
+  handle: async ({ readiness, engine }) => {
+    await readiness.checks();
+    return { status: 'ready', revision: engine.status().revision } as const;
   },
 });
 
@@ -72,8 +87,8 @@ const keyedMetrics = metricsRoute(key('metrics'));
 
 /** At the gateway: metrics are open outside production (but refuse a wrong key); in production they need a key with the scope `metrics`. */
 export function operationRoutes(production: boolean): readonly Route[] {
-  return [healthz, readyz, production ? keyedMetrics : keyIfSentMetrics];
+  return [healthz, readyz, readyzChecks, production ? keyedMetrics : keyIfSentMetrics];
 }
 
 /** At the operators' own listener, which only they can reach. */
-export const opsRoutes: readonly Route[] = [healthz, readyz, openMetrics];
+export const opsRoutes: readonly Route[] = [healthz, readyz, readyzChecks, openMetrics];

@@ -1,0 +1,78 @@
+/** The listeners and the worker of a service: opened after and closed before everything that they depend on. */
+
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/telemetry.ts';
+import type { Config } from '../config/config.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Gateway } from '../gateway/app.ts';
+import type { GrpcServer } from '../grpc/server.ts';
+import type { Deliverer } from './delivery.ts';
+import { followHealth, type Readiness } from './readiness.ts';
+
+/** The addresses of the service; null for a listener that this process does not have. */
+export interface Addresses {
+  rest: string | null;
+  grpc: string | null;
+  ops: string | null;
+}
+
+/** The base URL of the links that this service makes. Unless configured, it is the address at which the gateway listens. */
+export class Reached {
+  url: string;
+
+  constructor(publicUrl: string | null) {
+    this.url = publicUrl ?? 'http://localhost';
+  }
+}
+
+interface ListenersParts {
+  config: Config;
+  clock: Clock;
+  log: Logger;
+  engine: Engine;
+  readiness: Readiness;
+  gateway: Gateway | null;
+  grpc: GrpcServer | null;
+  worker: Deliverer | null;
+  reached: Reached;
+  /** Prepares the database, before the first call. */
+  prepare: () => Promise<void>;
+}
+
+export class Listeners {
+  readonly #parts: ListenersParts;
+  #endHealth: () => void = () => undefined;
+
+  constructor(parts: ListenersParts) {
+    this.#parts = parts;
+  }
+
+  async start(first?: () => Promise<void>): Promise<Addresses> {
+    const { config, clock, log, engine, gateway, grpc, worker, reached, prepare } = this.#parts;
+    await engine.start();
+    await prepare();
+    await first?.();
+    const http = await gateway?.start();
+    if (http?.port && config.publicUrl === null) reached.url = `http://localhost:${http.port}`;
+    const rpc = await grpc?.start();
+    if (grpc !== null) this.#endHealth = followHealth({ engine, grpc, clock, log });
+    await worker?.start();
+    return {
+      rest: http?.port ? `http://${authority(config.http.host, http.port)}` : null,
+      grpc: rpc ? authority(config.grpc.host, rpc.port) : null,
+      ops: config.ops && http?.opsPort ? `http://${authority(config.ops.host, http.opsPort)}` : null,
+    };
+  }
+
+  async close(): Promise<void> {
+    const { gateway, grpc, worker } = this.#parts;
+    this.#endHealth();
+    await Promise.all([grpc?.drain(), gateway?.close(), worker?.close()]);
+  }
+}
+
+function authority(host: string, port: number): string {
+  // A wildcard address can be listened on but not called.
+  const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  return `${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
