@@ -257,6 +257,7 @@ async function build(config: Config, base: Base): Promise<App> {
   closing.defer(() => listeners.close());
   closing.defer(() => built.endStreams());
   closing.defer(() => watch.close());
+  closing.defer(() => listeners.giveNotice());
   return {
     config,
     database,

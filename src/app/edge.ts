@@ -21,6 +21,7 @@ import { createApiKeys, type KeyScope, keepLocalKey } from '../identity/api-keys
 import { UpstreamLink } from '../upstream/link.ts';
 import { passingOn, passWatch } from '../upstream/passing-on.ts';
 import { remoteFacts, UpstreamCounters } from '../upstream/remote-facts.ts';
+import { passNotice } from './closing.ts';
 import { readTls } from './grpc-tls.ts';
 import { exposeMetrics, exposeUpstream } from './metrics.ts';
 import { followHealth, Readiness } from './readiness.ts';
@@ -85,9 +86,10 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
   const readiness = new Readiness({ engine, database: () => Promise.resolve() });
   const services = { engine, registry, metrics: () => registry.metrics(), readiness };
   const ops = config.ops === null ? null : await openOps({ config, services, clock, log, version });
-  const listeners = new EdgeListeners({ config, clock, log, engine, grpc, ops });
+  const listeners = new EdgeListeners({ config, clock, log, engine, readiness, grpc, ops });
   closing.defer(() => watch.close());
   closing.defer(() => listeners.close());
+  closing.defer(() => listeners.giveNotice());
   return { engine, watch, start: () => listeners.start(), close: () => closing.disposeAsync() };
 }
 
@@ -139,6 +141,7 @@ interface ListenerParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly engine: Engine;
+  readonly readiness: Readiness;
   readonly grpc: GrpcServer;
   readonly ops: Gateway | null;
 }
@@ -147,6 +150,8 @@ class EdgeListeners {
   readonly #parts: ListenerParts;
   #cancel: () => void = () => undefined;
   #closed = false;
+  /** Whether anybody may have been told of this process. */
+  #opened = false;
 
   constructor(parts: ListenerParts) {
     this.#parts = parts;
@@ -157,16 +162,27 @@ class EdgeListeners {
     const { port } = await grpc.start();
     const opened = await ops?.start();
     await this.#follow();
-    if (!this.#closed) this.#cancel = followHealth({ engine, grpc, clock, log });
+    if (!this.#closed) {
+      this.#cancel = followHealth({ engine, grpc, clock, log });
+      this.#opened = true;
+    }
     return {
       grpc: `${config.grpc.host}:${port}`,
       ops: opened?.opsPort ? `http://${config.ops?.host}:${opened.opsPort}` : null,
     };
   }
 
-  async close(): Promise<void> {
+  /** As Listeners.giveNotice, of an edge that has followed its upstream. */
+  async giveNotice(): Promise<void> {
+    const { config, clock, log, readiness, grpc } = this.#parts;
     this.#closed = true;
     this.#cancel();
+    readiness.stop();
+    grpc.announceEnd();
+    if (this.#opened) await passNotice(config.shutdown.noticeMs, { clock, log });
+  }
+
+  async close(): Promise<void> {
     await Promise.all([this.#parts.grpc.drain(), this.#parts.ops?.close()]);
   }
 

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Gateway } from '../gateway/app.ts';
 import type { GrpcServer } from '../grpc/server.ts';
+import { passNotice } from './closing.ts';
 import type { Deliverer } from './delivery.ts';
 import { followHealth, type Readiness } from './readiness.ts';
 
@@ -42,6 +43,8 @@ interface ListenersParts {
 export class Listeners {
   readonly #parts: ListenersParts;
   #endHealth: () => void = () => undefined;
+  /** Whether anybody may have been told of this process. */
+  #opened = false;
 
   constructor(parts: ListenersParts) {
     this.#parts = parts;
@@ -57,6 +60,7 @@ export class Listeners {
     const rpc = await grpc?.start();
     if (grpc !== null) this.#endHealth = followHealth({ engine, grpc, clock, log });
     await worker?.start();
+    this.#opened = true;
     return {
       rest: http?.port ? `http://${authority(config.http.host, http.port)}` : null,
       grpc: rpc ? authority(config.grpc.host, rpc.port) : null,
@@ -64,9 +68,19 @@ export class Listeners {
     };
   }
 
+  /** Says at every probe that this process ends, and goes on for `shutdown.noticeMs` if it answers calls. */
+  async giveNotice(): Promise<void> {
+    const { config, clock, log, readiness, gateway, grpc } = this.#parts;
+    this.#endHealth();
+    readiness.stop();
+    grpc?.announceEnd();
+    gateway?.announceEnd();
+    const isCalled = grpc !== null || config.roles.includes('gateway');
+    if (this.#opened && isCalled) await passNotice(config.shutdown.noticeMs, { clock, log });
+  }
+
   async close(): Promise<void> {
     const { gateway, grpc, worker } = this.#parts;
-    this.#endHealth();
     await Promise.all([grpc?.drain(), gateway?.close(), worker?.close()]);
   }
 }

@@ -28,7 +28,7 @@ const AGAIN_MS = 200;
 const MOST_AGAIN_MS = 30_000;
 /** A process that lived longer is replaced after the first delay. */
 const LIVED_MS = 60_000;
-/** Time limit for closing: longer than the drain of a process, and than the limits of its parts. */
+/** Time limit for closing, after the notice: longer than the drain of a process, and than the limits of its parts. */
 const CLOSE_MS = 20_000;
 
 /** The place of a process; it keeps its number when the process is replaced. */
@@ -80,10 +80,15 @@ export class RpcProcesses implements GrpcServer {
   /** Each process says it of itself. */
   setServing(): void {}
 
+  /** Each process gives notice by itself, and then closes. */
+  announceEnd(): void {
+    this.#draining ??= this.#close();
+  }
+
   /** Every process finishes its calls in flight, for a bounded time, and ends. */
   drain(): Promise<void> {
-    this.#draining ??= this.#close();
-    return this.#draining;
+    this.announceEnd();
+    return this.#draining ?? Promise.resolve();
   }
 
   /** Rejects with UsherError UNAVAILABLE unless every process answers and follows the database. */
@@ -107,9 +112,10 @@ export class RpcProcesses implements GrpcServer {
   }
 
   async #close(): Promise<void> {
+    const { noticeMs } = this.#parts.config.shutdown;
     for (const { cancelAgain } of this.#places) cancelAgain();
     const processes = this.#places.flatMap(({ process }) => process ?? []);
-    await Promise.all(processes.map((process) => process.close(CLOSE_MS)));
+    await Promise.all(processes.map((process) => process.close(noticeMs + CLOSE_MS)));
   }
 
   #fill(place: Place): RpcProcess {

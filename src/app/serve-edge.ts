@@ -2,7 +2,7 @@
 
 import type { Logger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
-import { CLOSING_MS, closeInTime } from './closing.ts';
+import { closeInTime } from './closing.ts';
 import { buildEdge } from './edge.ts';
 
 interface ServeEdgeOptions {
@@ -17,7 +17,7 @@ interface ServeEdgeOptions {
 /** Resolves when the edge has shut down. Rejects when it could not start. */
 export async function serveEdge({ config, log, print, stopped, version }: ServeEdgeOptions): Promise<void> {
   const edge = await buildEdge(config, { log, version });
-  let closed = false;
+  let late: Error | null = null;
   try {
     // A signal also ends the wait for an upstream that is away.
     const started = edge.start();
@@ -30,9 +30,9 @@ export async function serveEdge({ config, log, print, stopped, version }: ServeE
     log.info({ signal }, 'shutting down; finishing calls in flight');
     started.catch(() => undefined);
   } finally {
-    closed = await closeInTime(edge);
+    late = await closeInTime(edge, config.shutdown.noticeMs);
   }
-  if (!closed) throw new Error(`The edge did not close within ${CLOSING_MS / 1000} seconds; what was open is cut.`);
+  if (late !== null) throw late;
   log.info('closed');
 }
 

@@ -4,7 +4,7 @@ import { usherCommand } from '../base/command.ts';
 import { createLogger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
 import { type Addresses, type App, buildApp, type Parts } from './app.ts';
-import { CLOSING_MS, closeInTime } from './closing.ts';
+import { closeInTime } from './closing.ts';
 import { applyDemo, demoDecisions } from './demo.ts';
 
 interface ServeOptions {
@@ -38,7 +38,7 @@ export async function serve({
   // Parts that were passed in cannot be transferred to a thread.
   const threads = Object.keys(parts).length === 0;
   const app = await buildApp(config, { threads, version, ...parts, log });
-  let closed = false;
+  let late: Error | null = null;
   try {
     let demo = false;
     // Before the listeners open: a client that waits for /readyz, or for the port, finds the demonstration.
@@ -50,9 +50,9 @@ export async function serve({
     const signal = await stopped;
     log.info({ signal }, 'shutting down; finishing requests in flight');
   } finally {
-    closed = await closeInTime(app);
+    late = await closeInTime(app, config.shutdown.noticeMs);
   }
-  if (!closed) throw new Error(`The service did not close within ${CLOSING_MS / 1000} seconds; what was open is cut.`);
+  if (late !== null) throw late;
   log.info('closed');
 }
 

@@ -96,6 +96,13 @@ export const KEYS = keys({
     otherwise: 'as http.host',
     about: 'The address of that listener.',
   }),
+  'shutdown.noticeMs': key(kind.whole(0, 300_000), {
+    default: ({ production }) => (production ? 5000 : 0),
+    otherwise: '5000 in production, else 0',
+    example: '5000',
+    about:
+      'How long a process that ends still takes calls and connections after it has said that it is not ready, so that balancers can notice: [Stopping it](#stopping-it).',
+  }),
   'database.url': key(kind.databaseUrl, {
     example: 'postgresql://usher@localhost:5432/usher',
     default: null,

@@ -46,6 +46,8 @@ export interface Gateway {
   start(): Promise<{ port: number | null; opsPort: number | null }>;
   /** Bytes held for unfinished bodies of callers without credentials. */
   readonly unprovenBytes: number;
+  /** From now on each answer is the last of its connection; requests and connections are still taken. */
+  announceEnd(): void;
   /** Accepts nothing new, lets requests in flight finish within a bounded time, then cuts them. */
   close(): Promise<void>;
 }
@@ -101,6 +103,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     get unprovenBytes() {
       return unproven.held;
+    },
+    announceEnd: () => {
+      for (const listener of listeners) listener.announceEnd();
     },
     close: async () => {
       await Promise.all(listeners.splice(0).map((listener) => listener.close()));

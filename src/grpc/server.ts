@@ -63,18 +63,15 @@ export interface GrpcServer {
   start(): Promise<{ port: number }>;
   /** The answer of health: SERVING or NOT_SERVING. NOT_SERVING until the first call. */
   setServing(ok: boolean): void;
-  /**
-   * Health turns NOT_SERVING; after a pause in which load balancers notice, new calls are refused; calls in flight may finish,
-   * and are cut off after `drainMs`. Resolves when the port is free.
-   */
+  /** Health turns NOT_SERVING for good; calls and connections are still taken. */
+  announceEnd(): void;
+  /** The same, then refuses new calls; calls in flight may finish, and are cut off after `drainMs`. Resolves when the port is free. */
   drain(): Promise<void>;
 }
 
 const TIMES = {
   /** The longest wait for an answer (docs/reference/http.md#limits). */
   deadlineMs: 10_000,
-  /** Between NOT_SERVING and the end of new calls. */
-  noticeMs: 0,
   /** For calls in flight: a little more than their longest wait. */
   drainMs: 11_000,
   /** A connection's age, ± 10 %, so that clients find new instances; then the grace period for its last calls. */
@@ -159,16 +156,21 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
         tls: options.tls,
       })
     : listenDirectly(server, { times, clock, tls: options.tls });
+  let isEnding = false;
+  const announceEnd = (): void => {
+    isEnding = true;
+    health.set(false);
+  };
   let draining: Promise<void> | undefined;
   return {
     async start() {
       return { port: await listener.listen(options.host, options.port) };
     },
-    setServing: (ok) => health.set(ok && draining === undefined),
+    setServing: (ok) => health.set(ok && !isEnding),
+    announceEnd,
     drain() {
       draining ??= (async () => {
-        health.set(false);
-        if (times.noticeMs > 0) await pause(clock, times.noticeMs);
+        announceEnd();
         health.end();
         endReflection();
         await listener.end(times.drainMs);
@@ -198,10 +200,4 @@ function atTheFront(
 function watchMethod({ open, authorize }: NonNullable<GrpcServerOptions['watch']>, calls: WaitingCalls): ServedMethod {
   const { name } = PermissionService.method.watch;
   return { name, streams: true, handler: serverStreaming(name, open, authorize, calls.options) };
-}
-
-function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.after(ms, resolve);
-  });
 }

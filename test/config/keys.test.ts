@@ -42,6 +42,7 @@ const PROMISED: Readonly<Record<string, Row>> = {
   'grpc.reflection': row('GRPC_REFLECTION', true, 'false', false, { inProduction: false, inFile: false }),
   'ops.host': row('OPS_HOST', null, '127.0.0.4', '127.0.0.4'),
   'ops.port': row('OPS_PORT', null, '9191', 9191),
+  'shutdown.noticeMs': row('SHUTDOWN_NOTICE_MS', 0, '1500', 1500, { inProduction: 5000 }),
   'database.url': row('DATABASE_URL', null, 'postgresql://usher@db/usher', 'postgresql://usher@db/usher'),
   'database.embedded': row('DATABASE_EMBEDDED', null, 'false', false, { inFile: false }),
   'database.poolSize': row('DATABASE_POOL_SIZE', 10, '7', 7),

@@ -75,7 +75,7 @@ describe('health', () => {
 
 describe('drain', () => {
   test('a drain first changes health, completes calls, refuses new ones, and frees the port', async () => {
-    const door = await openDoor({ times: { noticeMs: 60 } });
+    const door = await openDoor();
     const client = openClient(door.port);
     const { said } = watchHealth(client, '');
     await until(() => said.length === 1);
@@ -87,12 +87,13 @@ describe('drain', () => {
     const inFlight = call(client, 'Check', QUESTION);
     await until(() => door.engine.waits === 1);
 
-    const drained = door.server.drain();
-    expect(door.server.drain()).toBe(drained);
+    door.server.announceEnd();
     await until(() => said.includes('NOT_SERVING'));
     // Still answered while load balancers take notice, but no longer to be called healthy.
     door.server.setServing(true);
-    expect(await askHealth(client, '')).toEqual({ status: 'NOT_SERVING' });
+    expect(await askHealth(openClient(door.port), '')).toEqual({ status: 'NOT_SERVING' });
+    const drained = door.server.drain();
+    expect(door.server.drain()).toBe(drained);
     await until(() => said.includes('ended'));
 
     const refused = await failureOf(call(openClient(door.port), 'Check', QUESTION, { deadline: Date.now() + 5000 }));

@@ -13,7 +13,13 @@ export interface RunningEdge {
 /** The configuration of an edge; `env` is what an operator would set beside the ports. */
 export function edgeConfig(upstream: string, env: Record<string, string> = {}) {
   return toConfig({
-    env: { GRPC_PORT: '0', GRPC_FRONT: process.env.GRPC_FRONT ?? 'false', UPSTREAM_ADDRESS: upstream, ...env },
+    env: {
+      GRPC_PORT: '0',
+      SHUTDOWN_NOTICE_MS: '0',
+      GRPC_FRONT: process.env.GRPC_FRONT ?? 'false',
+      UPSTREAM_ADDRESS: upstream,
+      ...env,
+    },
   });
 }
 

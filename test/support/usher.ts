@@ -24,6 +24,7 @@ export async function startUsher(
     env: {
       HTTP_PORT: '0',
       GRPC_PORT: '0',
+      SHUTDOWN_NOTICE_MS: '0',
       // `GRPC_FRONT=true npm test` runs every test of a service with the front.
       GRPC_FRONT: process.env.GRPC_FRONT ?? 'false',
       DATA_DIR: storage.dataDir,

@@ -42,6 +42,7 @@ export class Connections {
   readonly #open = new Map<Socket, Latest | null>();
   /** Connections that got an error from the parser and are about to close. */
   readonly #refused = new WeakSet<Socket>();
+  #isEnding = false;
 
   constructor(server: Server, options: ConnectionsOptions) {
     this.#server = server;
@@ -67,6 +68,14 @@ export class Connections {
     };
     this.#server.on('checkContinue', onExpectation);
     this.#server.on('checkExpectation', onExpectation);
+  }
+
+  /**
+   * From now on each answer says `Connection: close`, so that clients which keep connections open look for another instance before
+   * these are closed under a request.
+   */
+  announceEnd(): void {
+    this.#isEnding = true;
   }
 
   /**
@@ -107,6 +116,7 @@ export class Connections {
 
   #follow(app: RequestListener, req: IncomingMessage, res: ServerResponse): void {
     const { socket } = req;
+    if (this.#isEnding) res.shouldKeepAlive = false;
     const before = this.#open.get(socket);
     if (before === undefined || before === null) {
       if (before === null) this.#open.set(socket, { req, res, queued: false });

@@ -14,6 +14,8 @@ const http = process.getBuiltinModule('node:http');
 
 export interface Listener {
   readonly port: number;
+  /** From now on each answer is the last of its connection. */
+  announceEnd(): void;
   /** Accepts nothing new, lets requests in flight finish within a bounded time, then cuts them. */
   close(): Promise<void>;
 }
@@ -44,7 +46,7 @@ export async function listen(options: ListenOptions, createApp: (port: number) =
     throw error;
   }
   server.on('error', (error) => log.error({ err: error }, 'gateway listener failed'));
-  return { port: portOf(server), close: () => connections.close() };
+  return { port: portOf(server), announceEnd: () => connections.announceEnd(), close: () => connections.close() };
 }
 
 function portOf(server: Server): number {
