@@ -44,6 +44,7 @@ import { exposeMetrics } from './metrics.ts';
 import { Readiness } from './readiness.ts';
 import type { Metric } from './rpc-process.ts';
 import { RpcProcesses } from './rpc-processes.ts';
+import { openWaitingRoom } from './waiting-room.ts';
 
 export type { Addresses } from './listeners.ts';
 
@@ -61,6 +62,8 @@ export interface Parts {
   version?: string;
   /** Whether another process of this service has migrated the database and written its first rows. */
   isPrepared?: boolean;
+  /** Ends a start that waits for its database. */
+  ending?: AbortSignal;
 }
 
 /** Where the build writes the panel: beside the compiled service, and for the sources where that would be. */
@@ -110,17 +113,7 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
   const log = parts.log ?? createLogger(config.log.level);
   // Before the database is opened and migrated, so that a wrong value ends the start at once.
   const tls = await readTls(config);
-  const database = await openDatabase({
-    url: config.database.url,
-    directUrl: config.database.directUrl,
-    dataDir: config.dataDir,
-    poolSize: config.database.poolSize,
-    migrateOnStart: config.database.migrateOnStart,
-    migrationsChecked: parts.isPrepared ?? false,
-    clock,
-    log,
-    ...(parts.failpoints ? { failpoints: parts.failpoints } : {}),
-  });
+  const database = await openInTime(config, parts, { clock, log });
   // Closes every part in reverse order, even if one fails to close.
   const closing = new AsyncDisposableStack();
   closing.defer(() => database.close());
@@ -131,6 +124,35 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
   } catch (error) {
     await closing.disposeAsync();
     throw error;
+  }
+}
+
+/** Opens the database. Where it is not there yet, probes are answered while the start waits for it. */
+async function openInTime(
+  config: Config,
+  parts: Parts,
+  { clock, log }: { clock: Clock; log: Logger },
+): Promise<Database> {
+  const { isPrepared = false, version = '', failpoints, ending } = parts;
+  let waitingRoom: Gateway | null = null;
+  const began = async (): Promise<void> => {
+    waitingRoom = await openWaitingRoom({ config, clock, log, version });
+  };
+  try {
+    return await openDatabase({
+      url: config.database.url,
+      directUrl: config.database.directUrl,
+      dataDir: config.dataDir,
+      poolSize: config.database.poolSize,
+      migrateOnStart: config.database.migrateOnStart,
+      wait: { ms: config.database.waitMs, signal: ending, began },
+      migrationsChecked: isPrepared,
+      clock,
+      log,
+      ...(failpoints ? { failpoints } : {}),
+    });
+  } finally {
+    await (waitingRoom as Gateway | null)?.close();
   }
 }
 

@@ -59,7 +59,7 @@ const counter = (registry: Registry, name: string, help: string, read: Read) =>
  * The usual names, read on scrape. prom-client's own collection also observes every garbage collection and samples the
  * event loop, which costs a busy server a few percent.
  */
-function exposeProcess(registry: Registry): void {
+export function exposeProcess(registry: Registry): void {
   const startedAt = Date.now() / 1000 - process.uptime();
   let last = performance.eventLoopUtilization();
   counter(registry, 'process_cpu_user_seconds_total', 'CPU time in user code.', () => process.cpuUsage().user / 1e6);

@@ -3,6 +3,7 @@
 import { usherCommand } from '../base/command.ts';
 import { createLogger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
+import { StartEnded } from '../persistence/open.ts';
 import { type Addresses, type App, buildApp, type Parts } from './app.ts';
 import { closeInTime } from './closing.ts';
 import { applyDemo, demoDecisions } from './demo.ts';
@@ -18,6 +19,8 @@ interface ServeOptions {
   version: string;
   parts?: Parts;
 }
+
+const AWAKE_MS = 60_000;
 
 /** Resolves when the service has shut down. Rejects when it could not start. */
 export async function serve({
@@ -37,7 +40,15 @@ export async function serve({
   }
   // Parts that were passed in cannot be transferred to a thread.
   const threads = Object.keys(parts).length === 0;
-  const app = await buildApp(config, { threads, version, ...parts, log });
+  const app = await built(() => {
+    const ending = new AbortController();
+    void stopped.then(() => ending.abort());
+    return buildApp(config, { threads, version, ...parts, log, ending: ending.signal });
+  });
+  if (app === null) {
+    log.info('closed before the database was there');
+    return;
+  }
   let late: Error | null = null;
   try {
     let demo = false;
@@ -54,6 +65,20 @@ export async function serve({
   }
   if (late !== null) throw late;
   log.info('closed');
+}
+
+/** Null when a signal ended the wait for the database. */
+async function built(build: () => Promise<App>): Promise<App | null> {
+  // The timers of a wait keep no process alive.
+  const awake = setInterval(() => undefined, AWAKE_MS);
+  try {
+    return await build();
+  } catch (error) {
+    if (error instanceof StartEnded) return null;
+    throw error;
+  } finally {
+    clearInterval(awake);
+  }
 }
 
 /** The text for a developer when the service is ready: its addresses, and commands that work on it as it is. */

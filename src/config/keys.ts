@@ -1,133 +1,16 @@
 /**
  * The configuration as one table (docs/reference/service.md#configuration): each key with its schema, its default, its
  * description, and its variable unless that is the key in capitals (HTTP_PORT). From it come the types, the checks,
- * `usher config`, its JSON Schema and the table in docs/operations.md.
+ * `usher config`, its JSON Schema and the table in docs/operations.md. listener-keys.ts has the first rows.
  */
 
 import { isApplicationCode } from '../base/grammar.ts';
 import * as kind from './kinds.ts';
 import { key, keys } from './kinds.ts';
+import { LISTENERS_AND_DATABASE } from './listener-keys.ts';
 
 export const KEYS = keys({
-  'http.host': key(kind.host, {
-    default: ({ production }) => (production ? '0.0.0.0' : '127.0.0.1'),
-    otherwise: '127.0.0.1; in production 0.0.0.0',
-    about: 'The address at which the gateway listens.',
-  }),
-  'http.port': key(kind.port, { default: 8080, about: 'The port of the gateway; 0 picks a free one and prints it.' }),
-  'http.trustProxy': key(kind.flag, {
-    variable: 'TRUST_PROXY',
-    default: false,
-    about: 'Whether exactly one proxy stands before the gateway, whose `X-Forwarded-For` is trusted.',
-  }),
-  'http.rateLimit': key(kind.count, {
-    example: '600',
-    default: null,
-    about:
-      'Requests per minute and caller; an IPv6 /64 counts as one address. An address that sends more wrong keys or webhook secrets than that gets 429, even for valid ones, until the minute is over.',
-  }),
-  'grpc.host': key(kind.host, {
-    default: (before) => before['http.host'] as string,
-    otherwise: 'as http.host',
-    about: 'The address at which gRPC listens.',
-  }),
-  'grpc.port': key(kind.port, { default: 50051, about: 'The port of gRPC; 0 picks one.' }),
-  'grpc.tls.cert': key(kind.text, {
-    example: '/etc/usher/tls.crt',
-    default: null,
-    about: 'A PEM file, with `grpc.tls.key`. Without it gRPC is cleartext.',
-  }),
-  'grpc.tls.key': key(kind.text, {
-    example: '/etc/usher/tls.key',
-    default: null,
-    about: "The PEM file of the certificate's key.",
-  }),
-  'grpc.tls.clientCa': key(kind.text, {
-    example: '/etc/usher/clients.crt',
-    default: null,
-    about: 'A PEM file; with it clients must show a certificate of that authority (mutual TLS).',
-  }),
-  'grpc.front': key(kind.flag, {
-    default: false,
-    about:
-      'New: the service reads HTTP/2 itself and answers Check, BulkCheck, BatchCheck, Effective and facts at once; other calls pass through.',
-  }),
-  'grpc.processes': key(kind.whole(1, 256), {
-    default: 1,
-    about:
-      'Processes that answer gRPC on the port, each with caches of its own. Above 1 the first process answers none: [Several cores](#several-cores).',
-  }),
-  'grpc.reflection': key(kind.flag, {
-    default: ({ production }) => !production,
-    otherwise: 'true outside production',
-    about: 'Whether gRPC describes itself to every client.',
-  }),
-  'upstream.address': key(kind.address, {
-    example: 'usher.internal:50051',
-    default: null,
-    about:
-      'Another Usher. With it this process is an edge: neither database nor gateway, it answers gRPC from facts that it asks there: [guides/edges.md](guides/edges.md).',
-  }),
-  'upstream.key': key(kind.text, {
-    example: 'a-long-random-text',
-    default: null,
-    otherwise: 'none; outside production the key in dataDir',
-    secret: true,
-    about: 'The key that the upstream accepts, with the scope `facts`.',
-  }),
-  'upstream.ca': key(kind.text, {
-    example: '/etc/usher/upstream-ca.crt',
-    default: null,
-    otherwise: 'the authorities that Node.js knows',
-    about: "A PEM file: the authority of the upstream's certificate.",
-  }),
-  'upstream.plaintext': key(kind.flag, {
-    default: null,
-    otherwise: 'true to loopback, false to all else',
-    about: 'Whether the connection to the upstream is cleartext instead of TLS.',
-  }),
-  'ops.port': key(kind.port, {
-    example: '9090',
-    default: null,
-    about: 'A listener for metrics and probes alone, whatever the roles are. Without it metrics are at the gateway.',
-  }),
-  'ops.host': key(kind.host, {
-    default: (before) => (before['ops.port'] === null ? null : (before['http.host'] as string)),
-    otherwise: 'as http.host',
-    about: 'The address of that listener.',
-  }),
-  'shutdown.noticeMs': key(kind.whole(0, 300_000), {
-    default: ({ production }) => (production ? 5000 : 0),
-    otherwise: '5000 in production, else 0',
-    example: '5000',
-    about:
-      'How long a process that ends still takes calls and connections after it has said that it is not ready, so that balancers can notice: [Stopping it](#stopping-it).',
-  }),
-  'database.url': key(kind.databaseUrl, {
-    example: 'postgresql://usher@localhost:5432/usher',
-    default: null,
-    secret: true,
-    about:
-      'A PostgreSQL database: one host, the primary or a proxy of it. Default: the embedded database in dataDir; required in production.',
-  }),
-  'database.directUrl': key(kind.databaseUrl, {
-    example: 'postgresql://usher@localhost:5432/usher',
-    default: null,
-    secret: true,
-    otherwise: 'database.url',
-    about:
-      'The same database past the pooler that database.url leads to, for LISTEN and migrations: one or two connections a process.',
-  }),
-  'database.embedded': key(kind.flag, {
-    default: null,
-    about: '`true` allows the embedded database in production, `false` rules it out everywhere.',
-  }),
-  'database.poolSize': key(kind.whole(1, 500), { default: 10, about: 'Connections for reads and writes.' }),
-  'database.migrateOnStart': key(kind.flag, {
-    default: (before) => !before.production || before['database.url'] === null,
-    otherwise: 'true outside production and for the embedded database',
-    about: 'Whether a start migrates the database. If not, a start with pending migrations is refused.',
-  }),
+  ...LISTENERS_AND_DATABASE,
   dataDir: key(kind.text, {
     default: '.usher',
     about: 'The directory of the embedded database and of the secrets that a development start generates.',

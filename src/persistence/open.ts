@@ -27,11 +27,13 @@ import {
 import { pruneRegistrationLocales } from './provider/registration-locales.ts';
 import { pruneSeenEvents } from './seen-events.ts';
 import { type InboxSignals, noSignals, PostgresSignals } from './signals.ts';
+import { type StartWait, withPatience } from './start-wait.ts';
 import { analyzeGrown } from './statistics.ts';
 import { type Failpoints, Transactions } from './transactions.ts';
 
 export { Refused } from './driver/refused.ts';
 export { startFailure } from './driver/start-failures.ts';
+export { StartEnded } from './start-wait.ts';
 export type { Failpoint, Failpoints } from './transactions.ts';
 
 export interface OpenOptions {
@@ -44,6 +46,8 @@ export interface OpenOptions {
   poolSize: number;
   /** Apply pending migrations; otherwise a start with pending ones is refused. */
   migrateOnStart: boolean;
+  /** Where it is not there yet (PostgreSQL only). Without it the first failure rejects. */
+  wait?: StartWait;
   /** The caller has checked the migrations already (PostgreSQL only). */
   migrationsChecked?: boolean;
   clock: Clock;
@@ -152,20 +156,24 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
   };
 }
 
-async function migrated(orm: Orm, url: string, { migrateOnStart, directUrl, ...options }: OpenOptions): Promise<void> {
+async function migrated(orm: Orm, url: string, options: OpenOptions): Promise<void> {
+  const { migrateOnStart, directUrl, wait = { ms: 0 }, ...rest } = options;
   const client = connectionOf(orm).getClient();
   const reading = async () => {
-    const { standby } = await refuseUnfit(url, client);
-    return { standby, ...(await migrationState(client)) };
+    try {
+      const { standby } = await refuseUnfit(url, client);
+      const state = await migrationState(client);
+      if (standby && migrateOnStart && state.pending.length > 0) throw isNoPrimary(url);
+      return state;
+    } catch (error) {
+      throw cannotBeUsed(url, error);
+    }
   };
-  const { standby, ...state } = await reading().catch((error: unknown) => {
-    throw cannotBeUsed(url, error);
-  });
+  const state = await withPatience(reading, wait, options);
   refuseNewer(state);
   if (!migrateOnStart) refusePending(state);
   else if (state.pending.length > 0) {
-    if (standby) throw isNoPrimary(url);
-    const applied = await migrateUrl({ ...options, url: directUrl ?? url });
+    const applied = await migrateUrl({ ...rest, url: directUrl ?? url });
     options.log.info({ migrations: applied }, 'database migrated');
   }
 }

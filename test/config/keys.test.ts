@@ -45,6 +45,7 @@ const PROMISED: Readonly<Record<string, Row>> = {
   'shutdown.noticeMs': row('SHUTDOWN_NOTICE_MS', 0, '1500', 1500, { inProduction: 5000 }),
   'database.url': row('DATABASE_URL', null, 'postgresql://usher@db/usher', 'postgresql://usher@db/usher'),
   'database.embedded': row('DATABASE_EMBEDDED', null, 'false', false, { inFile: false }),
+  'database.waitMs': row('DATABASE_WAIT_MS', 0, '60000', 60_000, { inProduction: 900_000 }),
   'database.poolSize': row('DATABASE_POOL_SIZE', 10, '7', 7),
   'database.migrateOnStart': row('DATABASE_MIGRATE_ON_START', true, 'false', false, { inProduction: false }),
   dataDir: row('DATA_DIR', '.usher', '/data', '/data'),

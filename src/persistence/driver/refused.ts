@@ -5,3 +5,6 @@ export class Refused extends Error {
     this.name = 'Refused';
   }
 }
+
+/** The same for a state that usually passes by itself: the database is away, starting, full, or a standby that lacks migrations. */
+export class Unready extends Refused {}

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import pg from 'pg';
 import { connectFailed } from './connecting.ts';
 import { ConnectFailed, type ConnectReason, StatementFailed } from './failures.ts';
-import { Refused } from './refused.ts';
+import { Refused, Unready } from './refused.ts';
 
 /** The server in a URL, without its password. */
 export interface Server {
@@ -19,6 +19,17 @@ export function serverOf(url: string): Server {
 
 /** What is wrong, and what would be right. `name` quotes the names of the server for SQL. */
 type Words = (server: Server, name: (text: string) => string) => string;
+
+/** What usually passes by itself. A wrong host name looks like one that is not known yet. */
+const PASSING: ReadonlySet<ConnectReason> = new Set([
+  'refused',
+  'unknown-host',
+  'unreachable',
+  'timeout',
+  'closed',
+  'full',
+  'not-ready',
+]);
 
 const CHECK_URL = 'check database.url (DATABASE_URL)';
 
@@ -64,7 +75,9 @@ export function cannotBeUsed(url: string, error: unknown): Refused {
   const { host, port, database } = server;
   const failed = causeOf(error);
   const why = failed instanceof StatementFailed ? wordsOf(failed, server) : 'see the cause in the log.';
-  return new Refused(`The PostgreSQL at ${host}:${port}, database ${database}, cannot be used: ${why}`, error);
+  const message = `The PostgreSQL at ${host}:${port}, database ${database}, cannot be used: ${why}`;
+  const passes = failed instanceof ConnectFailed && PASSING.has(failed.reason);
+  return passes ? new Unready(message, error) : new Refused(message, error);
 }
 
 function wordsOf(failed: StatementFailed, server: Server): string {
@@ -115,9 +128,10 @@ export async function refuseUnfit(url: string, db: Kysely<unknown>): Promise<{ s
 }
 
 /** The refusal to migrate a standby. */
-export function isNoPrimary(url: string): Refused {
+export function isNoPrimary(url: string): Unready {
   const { host, port } = serverOf(url);
-  return new Refused(
+  // During a failover the address may lead to the server that is about to be promoted.
+  return new Unready(
     `The PostgreSQL at ${host}:${port} is a standby, which cannot be migrated. Migrate its primary: set database.url (DATABASE_URL) to it, or to an address that leads to it.`,
   );
 }
