@@ -51,7 +51,7 @@ function shapeOf(schema: z.ZodType): JsonSchema {
     case 'boolean':
       return { enum: [true, false, 'true', 'false', 1, 0, '1', '0'] };
     case 'integer':
-      return { anyOf: [shape, { type: 'string', pattern: '^\\s*\\d+\\s*$' }] };
+      return { anyOf: [shape, { type: 'string', pattern: integersAsText(exact) }] };
     // As text: a list with commas, an object as JSON.
     case 'array':
       return { anyOf: [shape, TEXT] };
@@ -60,6 +60,21 @@ function shapeOf(schema: z.ZodType): JsonSchema {
     default:
       return shape;
   }
+}
+
+/** Whole numbers of a range that does not go below 0. */
+function integersAsText({ minimum, maximum }: JsonSchema): string {
+  return `^\\s*(?!0*(?:${digitsFrom(Number(maximum) + 1)})\\s*$)0*(?:${digitsFrom(Number(minimum))})\\s*$`;
+}
+
+/** The numbers from `least` on, without leading zeros: those of more digits, those above it by one of its digits, and itself. */
+function digitsFrom(least: number): string {
+  if (least <= 0) return '\\d+';
+  const text = String(least);
+  const above = Array.from(text, (digit, at) =>
+    digit === '9' ? [] : [`${text.slice(0, at)}[${Number(digit) + 1}-9]\\d{${text.length - at - 1}}`],
+  );
+  return [`[1-9]\\d{${text.length},}`, ...above.flat(), text].join('|');
 }
 
 /** Text may be written as a number, which is read digit by digit, and is never blank. */

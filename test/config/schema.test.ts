@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
+import { z } from 'zod';
 import { ConfigError, toConfig } from '../../src/config/config.ts';
 import { KEYS } from '../../src/config/keys.ts';
 import type { Key } from '../../src/config/kinds.ts';
@@ -119,6 +120,21 @@ describe('the JSON Schema of the configuration', () => {
       { numRuns: process.env.USHER_LONG ? 20_000 : 2000 },
     );
     expect(Math.min(verdicts.taken, verdicts.refused)).toBeGreaterThan(100);
+  });
+
+  test('the JSON Schema of a number takes as text what the service takes, about its least and its greatest', () => {
+    for (const [name, { schema }] of keys) {
+      const { type, minimum = 0, maximum = 0 } = z.toJSONSchema(schema, { io: 'input' });
+      if (type !== 'integer') continue;
+      for (const bound of [minimum, maximum, 10 ** String(minimum).length, 10 ** (String(maximum).length - 1)]) {
+        for (const number of [bound - 1, bound, bound + 1]) {
+          for (const given of [`${number}`, ` 00${number} `]) {
+            const taken = problemsOf(nested([[name, given]]), name).length === 0;
+            expect([name, given, valid(nested([[name, given]]))]).toEqual([name, given, taken]);
+          }
+        }
+      }
+    }
   });
 
   test('`usher config --schema` prints the JSON Schema with any configuration', async () => {
