@@ -37,7 +37,7 @@ import { type Failpoints, openDatabase, startFailure } from '../persistence/open
 import { isStandby } from '../persistence/standby.ts';
 import { seedSuperadmins } from '../persistence/superadmins.ts';
 import { buildFeatures, type Features } from './features.ts';
-import { readTls } from './grpc-tls.ts';
+import { connectionTimes, readTls } from './grpc-port.ts';
 import { type Addresses, Listeners, Reached } from './listeners.ts';
 import { openSecretKey } from './mail.ts';
 import { exposeMetrics } from './metrics.ts';
@@ -348,5 +348,6 @@ function buildGrpc({ grpc }: Config, { keys, watch, ...parts }: GrpcParts): Grpc
     port: grpc.port,
     reflection: grpc.reflection,
     front: grpc.front,
+    times: connectionTimes(grpc),
   });
 }

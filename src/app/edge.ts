@@ -22,7 +22,7 @@ import { UpstreamLink } from '../upstream/link.ts';
 import { passingOn, passWatch } from '../upstream/passing-on.ts';
 import { remoteFacts, UpstreamCounters } from '../upstream/remote-facts.ts';
 import { passNotice } from './closing.ts';
-import { readTls } from './grpc-tls.ts';
+import { connectionTimes, readTls } from './grpc-port.ts';
 import { exposeMetrics, exposeUpstream } from './metrics.ts';
 import { followHealth, Readiness } from './readiness.ts';
 
@@ -78,6 +78,7 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
     port: config.grpc.port,
     reflection: config.grpc.reflection,
     front: config.grpc.front,
+    times: connectionTimes(config.grpc),
   });
   const registry = createRegistry();
   exposeMetrics(registry, { engine, watch, grpc: metrics, checks });

@@ -1,3 +1,5 @@
+/** What the configuration says of the gRPC port: its certificate, and the life of its connections. */
+
 import { readFile } from 'node:fs/promises';
 import { type Config, ConfigError, type Fault } from '../config/config.ts';
 import { checkTls, type GrpcTls } from '../grpc/tls.ts';
@@ -21,4 +23,8 @@ export async function readTls({ grpc, roles, upstream }: Config): Promise<GrpcTl
   if (faults.length > 0) throw new ConfigError(faults);
   checkTls(tls);
   return tls;
+}
+
+export function connectionTimes({ connectionAgeMs, connectionGraceMs, connectionIdleMs }: Config['grpc']) {
+  return { connectionAgeMs, connectionGraceMs, connectionIdleMs };
 }

@@ -52,6 +52,19 @@ export const LISTENERS_AND_DATABASE = {
     about:
       'Processes that answer gRPC on the port, each with caches of its own. Above 1 the first process answers none: [Several cores](#several-cores).',
   }),
+  'grpc.connectionAgeMs': key(kind.whole(1000, 86_400_000), {
+    default: 300_000,
+    about:
+      'The age, ± 10 %, at which a connection of gRPC is told to end, so that clients spread over new instances: [Limits of connections](#limits-of-connections).',
+  }),
+  'grpc.connectionGraceMs': key(kind.whole(1000, 3_600_000), {
+    default: 20_000,
+    about: 'How long its last calls and streams may take then, before they are cut.',
+  }),
+  'grpc.connectionIdleMs': key(kind.whole(1000, 86_400_000), {
+    default: 600_000,
+    about: 'How long a connection of gRPC may be without a call before it is told to end.',
+  }),
   'grpc.reflection': key(kind.flag, {
     default: ({ production }) => !production,
     otherwise: 'true outside production',

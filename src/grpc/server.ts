@@ -74,7 +74,7 @@ const TIMES = {
   deadlineMs: 10_000,
   /** For calls in flight: a little more than their longest wait. */
   drainMs: 11_000,
-  /** A connection's age, ± 10 %, so that clients find new instances; then the grace period for its last calls. */
+  /** A connection's age, ± 10 %, so that clients find new instances; then the grace period for its last calls; without a call. */
   connectionAgeMs: 300_000,
   connectionGraceMs: 20_000,
   connectionIdleMs: 600_000,
