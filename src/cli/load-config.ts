@@ -6,14 +6,16 @@ import { type Config, type RawConfig, toConfig } from '../config/config.ts';
 import { pushKeyFaults } from '../delivery/p256.ts';
 import { apiKeyFaults } from '../identity/api-keys.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
+import { readSecretFiles } from './secret-files.ts';
 
 /** Checks of keys whose grammar belongs to a feature. */
 export const CONFIG_CHECKS = [apiKeyFaults, pushKeyFaults];
 
-/** Reads the file, if one is configured, and nothing else. */
+/** Reads the file, if one is configured, the files of secrets, and nothing else. */
 export async function readRawConfig(io: Io, options: GlobalOptions): Promise<RawConfig> {
+  const secretFiles = await readSecretFiles(io);
   const named = options.config ?? io.env.USHER_CONFIG;
-  if (named === undefined || named === '') return { env: io.env };
+  if (named === undefined || named === '') return { env: io.env, secretFiles };
   const path = resolve(io.cwd, named);
   let text: string;
   try {
@@ -36,7 +38,7 @@ export async function readRawConfig(io: Io, options: GlobalOptions): Promise<Raw
       if (typeof node.value === 'number' && node.source !== undefined) node.value = node.source;
     },
   });
-  return { env: io.env, file: document.toJS() as unknown };
+  return { env: io.env, file: document.toJS() as unknown, secretFiles };
 }
 
 /** The checked configuration; throws ConfigError with every fault. */

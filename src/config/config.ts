@@ -70,11 +70,7 @@ export function toConfig(raw: RawConfig, checks: readonly ConfigCheck[] = []): C
 function checked(raw: RawConfig, checks: readonly ConfigCheck[]): Resolved & { config: Config } {
   const resolved = resolveKeys(raw);
   const config = build(resolved, raw.env.NODE_ENV === 'production');
-  const faults = [
-    ...resolved.faults,
-    ...crossChecks(config, resolved.values),
-    ...checks.flatMap((check) => check(config)),
-  ];
+  const faults = [...resolved.faults, ...crossChecks(config, resolved), ...checks.flatMap((check) => check(config))];
   if (faults.length > 0) throw new ConfigError(faults);
   return { ...resolved, config };
 }
@@ -92,9 +88,10 @@ export function effectiveValues(raw: RawConfig, checks: readonly ConfigCheck[] =
   return [...checked(raw, checks).config.effective];
 }
 
-function effective({ values, sources }: Resolved): EffectiveValue[] {
+function effective({ values, sources, variables }: Resolved): EffectiveValue[] {
   return (Object.keys(KEYS) as ConfigKey[]).map((key) => {
-    const { variable, secret }: Key<unknown> = KEYS[key];
+    const { secret, variable: usual }: Key<unknown> = KEYS[key];
+    const variable = variables.get(key) ?? usual;
     const value = values[key];
     return { key, variable, value: secret ? mask(value) : plain(value), source: sources.get(key) ?? 'default' };
   });
@@ -144,13 +141,15 @@ function nested(values: Values): Read {
 type Problem = readonly [key: ConfigKey, problem: string];
 
 /** Rules between keys. Reads no clock, file or network. */
-function crossChecks(config: Config, values: Values): Fault[] {
+function crossChecks(config: Config, { values, faults }: Resolved): Fault[] {
   const problems = [
     ...(config.upstream.address === null ? serviceProblems(config, values) : edgeProblems(config)),
     ...keyProblems(config),
     ...listenerProblems(config, values),
   ];
-  return problems.map(([key, problem]) => {
+  // A value that could not be read is not missing as well.
+  const others = problems.filter(([key]) => !faults.some((fault) => fault.key === key));
+  return others.map(([key, problem]) => {
     return { key, variable: KEYS[key].variable, problem: withExample(key, problem) };
   });
 }

@@ -4,6 +4,7 @@ import { closestMatch } from 'leven';
 import { z } from 'zod';
 import { KEYS } from './keys.ts';
 import type { Key } from './kinds.ts';
+import { fileVariable } from './secrets.ts';
 
 export type ConfigKey = keyof typeof KEYS;
 /** The value of each key: as given, else its default. */
@@ -14,7 +15,12 @@ export interface RawConfig {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The parsed YAML file, if there is one. */
   readonly file?: unknown;
+  /** What the files hold that `*_FILE` variables name, by variable. */
+  readonly secretFiles?: ReadonlyMap<string, SecretFile>;
 }
+
+/** A file that one secret was read from. */
+export type SecretFile = { readonly text: string } | { readonly problem: string };
 
 /** A fault of a key, with a message that a person can act on. */
 export interface Fault {
@@ -27,25 +33,54 @@ export interface Resolved {
   readonly values: Values;
   /** The source of each key that is given. */
   readonly sources: ReadonlyMap<string, 'environment' | 'file'>;
+  /** The variable of each key: of one that is given by it, that of its file. */
+  readonly variables: ReadonlyMap<string, string>;
   readonly faults: readonly Fault[];
 }
 
 /** Reads every key of the table: the environment first, then the file. Unknown keys of the file are faults. */
-export function resolveKeys({ env, file }: RawConfig): Resolved {
+export function resolveKeys({ env, file, secretFiles }: RawConfig): Resolved {
   const faults: Fault[] = [];
   const sources = new Map<string, 'environment' | 'file'>();
+  const variables = new Map<string, string>();
   const fromFile = flatten(file, faults);
   const values: Record<string, unknown> & { production: boolean } = { production: env.NODE_ENV === 'production' };
   for (const key of Object.keys(KEYS) as ConfigKey[]) {
-    const { variable, default: fallback } = KEYS[key] as Key<unknown>;
-    const raw = env[variable] ?? fromFile.get(key);
-    if (raw !== undefined) sources.set(key, env[variable] === undefined ? 'file' : 'environment');
+    const { default: fallback } = KEYS[key] as Key<unknown>;
+    const given = ofEnvironment(key, env, secretFiles);
+    const { variable } = given;
+    variables.set(key, variable);
+    if (given.problem !== undefined) faults.push({ key, variable, problem: given.problem });
+    const raw = given.problem === undefined ? (given.raw ?? fromFile.get(key)) : undefined;
+    if (raw !== undefined) sources.set(key, given.raw === undefined ? 'file' : 'environment');
     const { value, problem } = raw === undefined ? {} : read(key, raw);
     if (problem !== undefined) faults.push({ key, variable, problem: withExample(key, problem) });
     values[key] = value ?? (typeof fallback === 'function' ? fallback(values) : fallback);
   }
   // The loop loses only the types of the table's schemas and defaults.
-  return { values: values as unknown as Values, sources, faults };
+  return { values: values as unknown as Values, sources, variables, faults };
+}
+
+const A_FILE = '/run/secrets/usher';
+
+interface Given {
+  readonly variable: string;
+  /** Undefined where the environment does not give the key, or not in a way that counts. */
+  readonly raw?: string | undefined;
+  readonly problem?: string;
+}
+
+/** The value of a key, or the content of the file that its other variable names. */
+function ofEnvironment(key: ConfigKey, env: RawConfig['env'], secretFiles: RawConfig['secretFiles']): Given {
+  const { variable } = KEYS[key];
+  const ofFile = fileVariable(KEYS[key]);
+  const path = ofFile === null ? undefined : env[ofFile];
+  if (ofFile === null || path === undefined) return { variable, raw: env[variable] };
+  const wrong = (problem: string): Given => ({ variable: ofFile, problem: `${problem}; for example ${A_FILE}` });
+  if (env[variable] !== undefined) return { variable, problem: `is given twice: remove ${variable} or ${ofFile}` };
+  if (path.trim() === '') return wrong('is empty: leave it out, or name a file');
+  const held = secretFiles?.get(ofFile) ?? { problem: `the file ${path} was not read` };
+  return 'problem' in held ? wrong(held.problem) : { variable: ofFile, raw: held.text };
 }
 
 /** The problem, with an example of a valid value. */

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { KEYS } from './keys.ts';
 import type { Key } from './kinds.ts';
+import { fileVariable } from './secrets.ts';
 
 type JsonSchema = Record<string, unknown>;
 interface Section extends JsonSchema {
@@ -31,8 +32,10 @@ function section(type: string | string[], description: string): Section {
 }
 
 /** Links lead to the documentation, which an editor does not have. */
-function describe({ about, variable }: Key<unknown>): string {
-  return `${about.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')} Variable: ${variable}.`;
+function describe(key: Key<unknown>): string {
+  const ofFile = fileVariable(key);
+  const orFile = ofFile === null ? '' : `, or ${ofFile} with the path of a file`;
+  return `${key.about.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')} Variable: ${key.variable}${orFile}.`;
 }
 
 function defaultOf({ default: fallback }: Key<unknown>): JsonSchema {

@@ -1,5 +1,6 @@
 import { KEYS } from '../../src/config/keys.ts';
 import type { Key } from '../../src/config/kinds.ts';
+import { fileVariable } from '../../src/config/secrets.ts';
 
 const BEGIN = '<!-- keys: npm run generate -->';
 const END = '<!-- /keys -->';
@@ -13,7 +14,8 @@ export function withTable(page: string): string {
 
 function table(): string {
   const rows = Object.entries<Key<unknown>>(KEYS).map(
-    ([name, key]) => `| ${name} | ${key.variable} | ${fallbackOf(key)} | ${key.about} |`,
+    ([name, key]) =>
+      `| ${name} | ${[key.variable, fileVariable(key)].filter(Boolean).join(', ')} | ${fallbackOf(key)} | ${key.about} |`,
   );
   return ['', '| key | variable | default | |', '|---|---|---|---|', ...rows, '', ''].join('\n');
 }
