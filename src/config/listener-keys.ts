@@ -135,7 +135,7 @@ export const LISTENERS_AND_DATABASE = {
     otherwise: '900000 in production, else 0',
     example: '900000',
     about:
-      'How long a start waits for a database that is away, starting, full or a standby, before it fails: [A database that is not there yet](#a-database-that-is-not-there-yet).',
+      'How long a start waits for a database that is away, starting or full, or a standby that lacks migrations, before it fails: [A database that is not there yet](#a-database-that-is-not-there-yet).',
   }),
   'database.poolSize': key(kind.whole(1, 500), { default: 10, about: 'Connections for reads and writes.' }),
   'database.migrateOnStart': key(kind.flag, {
