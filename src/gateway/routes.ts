@@ -35,6 +35,7 @@ import { overrideRoutes } from './routes/overrides.ts';
 import { overviewRoutes } from './routes/overview.ts';
 import { permissionStreamRoutes } from './routes/permission-stream.ts';
 import { permissionRoutes } from './routes/permissions.ts';
+import { personalDataRoutes } from './routes/personal-data.ts';
 import { profileRoutes } from './routes/profile.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
 import { providerRoutes } from './routes/provider.ts';
@@ -75,6 +76,7 @@ export function gatewayRoutes(
     ...applicationOverrideRoutes, // /api/applications/:appCode/overrides, …/delete
     ...administratorRoutes, // /api/users/admins…
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
+    ...personalDataRoutes, // /api/profile/me/export, /api/users/:email/export
     ...accessRoutes, //       /api/profile/me/access, /api/users/:email/access
     ...searchRoutes, //       /api/search
     ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit

@@ -27,6 +27,7 @@ import type { Administrators } from '../directory/administrators.ts';
 import type { AppPreferences } from '../directory/app-preferences.ts';
 import type { ApplicationEvents } from '../directory/application-events.ts';
 import type { PermissionStreams } from '../directory/permission-streams.ts';
+import type { PersonalData } from '../directory/personal-data.ts';
 import type { Personas } from '../directory/personas.ts';
 import type { Profiles } from '../directory/profiles.ts';
 import type { Search } from '../directory/search.ts';
@@ -108,6 +109,7 @@ export interface Services {
   readonly users: Users;
   readonly search: Search;
   readonly access: Access;
+  readonly personalData: Pick<PersonalData, 'export'>;
   readonly adminStatuses: AdminStatuses;
   readonly auditLog: AuditLog;
   readonly overviews: Overviews;

@@ -70,6 +70,11 @@ export interface StreamEnvelope extends EnvelopeBase {
   encode(piece: unknown): string;
 }
 
+/** One document in pieces of its text, which the handler returns as an iterable. */
+export interface TextEnvelope extends StreamEnvelope {
+  readonly ofText: true;
+}
+
 /** No body at all. */
 export interface EmptyEnvelope {
   readonly kind: 'empty';
@@ -123,6 +128,19 @@ export const noContent: EmptyEnvelope = { kind: 'empty', name: 'noContent', medi
 /** Text of a fixed type; the handler returns the string. */
 export function text(media: string, headers: Readonly<Record<string, string>> = {}): ValueEnvelope {
   return { kind: 'value', name: 'text', media: [media], headers, encode: String, describe: (payload) => payload };
+}
+
+/** A JSON document in pieces, as a file to keep. */
+export function jsonFile(name: string): TextEnvelope {
+  return {
+    kind: 'stream',
+    ofText: true,
+    name: 'jsonFile',
+    media: [JSON_TYPE],
+    headers: { 'content-disposition': `attachment; filename="${name}"` },
+    encode: String,
+    describe: (payload) => payload,
+  };
 }
 
 /**

@@ -9,7 +9,7 @@ import type { ErrorCode, Reason } from '../../base/errors.ts';
 import type { RevisionToken } from '../../engine/types.ts';
 import type { Services } from '../services.ts';
 import { type BodyFormat, json } from './bodies.ts';
-import type { Chunks, EmptyEnvelope, Envelope, StreamEnvelope } from './envelopes.ts';
+import type { Chunks, EmptyEnvelope, Envelope, StreamEnvelope, TextEnvelope } from './envelopes.ts';
 import type { Guard } from './guards.ts';
 import { type BodyLimit, DEADLINE_MS } from './limits.ts';
 
@@ -112,9 +112,11 @@ export interface Input<C, P, Q, B, H extends RequestHeader> {
 /** The type that a handler returns for its envelope and a response schema of type T. */
 export type Payload<E extends Envelope, T> = E extends EmptyEnvelope
   ? undefined
-  : E extends StreamEnvelope
-    ? Chunks<T>
-    : T;
+  : E extends TextEnvelope
+    ? Chunks<string>
+    : E extends StreamEnvelope
+      ? Chunks<T>
+      : T;
 
 type Handled<T> = T | Answer<T>;
 

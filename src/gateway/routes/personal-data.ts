@@ -1,0 +1,190 @@
+/** A person's data as a file (docs/reference/people.md#export). */
+
+import { z } from 'zod';
+import { CHANNEL_NAMES } from '../../base/channels.ts';
+import { accessLevel } from '../questions/fields.ts';
+import { jsonFile } from '../route/envelopes.ts';
+import { EmailParams, id, timestamp } from '../route/fields.ts';
+import { signedIn, superAdmin } from '../route/guards.ts';
+import { record } from '../route/record.ts';
+import { defineRoute, type Route } from '../route/route.ts';
+
+const time = timestamp.nullable();
+const text = z.string().nullable();
+const payload = z.unknown().meta({ description: 'As the send had it.' });
+
+const StoredProfile = record('StoredProfile', {
+  firstName: text,
+  lastName: text,
+  displayName: text,
+  namesChangedAt: time,
+  avatarUrl: text,
+  locale: text,
+  theme: z.string(),
+  timezone: text,
+  brand: text.meta({ description: 'Null: whichever brand is the default.' }),
+  issuer: text.meta({ description: 'With `subject`, the account of the identity provider.' }),
+  subject: text,
+  stateChangedAt: time,
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+const StoredApplication = record('StoredApplication', {
+  code: z.string(),
+  name: z.string(),
+  adminSince: time,
+  roles: z.array(z.strictObject({ code: z.string(), since: timestamp })),
+  preferences: z
+    .strictObject({
+      showHelp: z.boolean(),
+      notificationsEnabled: z.boolean(),
+      firstLoginAt: time,
+      lastLoginAt: time,
+      loginCount: z.int().nonnegative(),
+      lastActivityAt: time,
+      createdAt: timestamp,
+      updatedAt: timestamp,
+    })
+    .nullable(),
+});
+
+const channels = Object.fromEntries(CHANNEL_NAMES.map((name) => [name, z.boolean().nullable()]));
+
+const StoredPerson = record('StoredPerson', {
+  id,
+  email: z.string(),
+  providerActive: z.boolean(),
+  blocked: z.boolean(),
+  registeredAt: time,
+  createdAt: timestamp,
+  superadminSince: time,
+  profile: StoredProfile.nullable(),
+  applications: z.array(StoredApplication),
+  notificationPreferences: z.array(
+    z.strictObject({ appCode: z.string(), type: z.string(), ...channels, updatedAt: timestamp }),
+  ),
+  pushSubscriptions: z
+    .array(
+      z.strictObject({
+        id,
+        endpoint: z.string(),
+        deviceLabel: z.string(),
+        lastUsedAt: time,
+        createdAt: timestamp,
+        updatedAt: timestamp,
+      }),
+    )
+    .meta({ description: 'Without their keys.' }),
+  registrationLocales: z.array(z.strictObject({ orgId: z.string(), locale: z.string(), at: timestamp })),
+  providerEvents: z.array(
+    z.strictObject({
+      at: timestamp,
+      source: z.string(),
+      eventType: text,
+      orgId: text,
+      outcome: z.string(),
+      reason: text,
+    }),
+  ),
+});
+
+const StoredNotification = record('StoredNotification', {
+  id,
+  appCode: z.string(),
+  type: z.string(),
+  subject: z.string(),
+  body: text,
+  url: text,
+  icon: text,
+  payload,
+  status: z.string(),
+  statusReason: text,
+  locale: z.string(),
+  readAt: time,
+  createdAt: timestamp,
+  deliveries: z.array(
+    z.strictObject({
+      channel: z.string(),
+      status: z.string(),
+      attempts: z.int().nonnegative(),
+      error: text,
+      content: z.unknown().meta({ description: 'As it was rendered for this channel.' }),
+      createdAt: timestamp,
+      sentAt: time,
+    }),
+  ),
+});
+
+export const PersonalDataFile = record('PersonalData', {
+  exportedAt: timestamp,
+  person: StoredPerson,
+  overrides: z.array(
+    z.strictObject({
+      appCode: z.string(),
+      resourceType: z.string(),
+      resourceId: z.string(),
+      permission: z.string(),
+      granted: z.boolean(),
+      accessLevel: accessLevel.nullable(),
+      since: timestamp,
+    }),
+  ),
+  events: z
+    .array(z.strictObject({ appCode: z.string(), event: z.string(), actor: z.string(), at: timestamp }))
+    .meta({ description: 'Logins and logouts, oldest first.' }),
+  notifications: z
+    .array(StoredNotification)
+    .meta({ description: 'The inbox with its deliveries, and suppressed notifications; oldest first.' }),
+  audit: z
+    .array(
+      z.strictObject({
+        id,
+        at: timestamp,
+        actor: z.string(),
+        action: z.string(),
+        appCode: text,
+        subject: text,
+        before: z.unknown(),
+        after: z.unknown(),
+        requestId: text,
+      }),
+    )
+    .meta({ description: 'Records by and about the person, newest first.' }),
+});
+
+const file = jsonFile('usher-personal-data.json');
+const DESCRIPTION =
+  'One JSON document, sent in pieces: profile, roles, overrides, administration, preferences, push subscriptions without their keys, ' +
+  'logins, notifications with their deliveries, audit records. An answer that breaks off is not valid JSON.';
+
+const exportMine = defineRoute({
+  method: 'get',
+  path: '/api/profile/me/export',
+  tag: 'Profile',
+  summary: 'Everything that is stored about me',
+  description: DESCRIPTION,
+  guard: signedIn,
+  envelope: file,
+  status: 200,
+  response: PersonalDataFile,
+  errors: ['NOT_FOUND'],
+  handle: ({ personalData }, { caller }) => personalData.export(caller.email),
+});
+
+const exportUser = defineRoute({
+  method: 'get',
+  path: '/api/users/:email/export',
+  tag: 'Users',
+  summary: 'Everything that is stored about a person',
+  description: DESCRIPTION,
+  guard: superAdmin,
+  params: EmailParams,
+  envelope: file,
+  status: 200,
+  response: PersonalDataFile,
+  errors: ['NOT_FOUND'],
+  handle: ({ personalData }, { params }) => personalData.export(params.email),
+});
+
+export const personalDataRoutes: readonly Route[] = [exportMine, exportUser];
