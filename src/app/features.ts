@@ -31,6 +31,7 @@ import { AdminStatuses } from '../directory/admin-status.ts';
 import { Administrators } from '../directory/administrators.ts';
 import { AppPreferences } from '../directory/app-preferences.ts';
 import { ApplicationEvents } from '../directory/application-events.ts';
+import { Erasures } from '../directory/erasures.ts';
 import { PermissionStreams } from '../directory/permission-streams.ts';
 import { PersonalData } from '../directory/personal-data.ts';
 import { Personas } from '../directory/personas.ts';
@@ -138,6 +139,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
     ...options,
     applicationsOf: (emails) => database.read((tx) => applicationsOfPeople(tx, emails)),
   });
+  const erasures = new Erasures({ ...options, secret });
   const provider = buildProvider({ ...options, sealing, secret, turns, events });
   return {
     features: {
@@ -150,6 +152,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
       provider,
       changeStreams,
       permissionStreams,
+      erasures,
       overviews: new Overviews({ database, isReachable: () => isReachable(provider, clock) }),
       pushSubscriptions,
       publicUrl: options.publicUrl,
@@ -169,11 +172,13 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
         await seedBrands(tx);
         return await checkSealing(tx, sealing);
       });
+      erasures.watch();
     },
     endStreams: async () => {
       await Promise.all([streams.close(), changeStreams.close(), permissionStreams.close()]);
     },
     close: async () => {
+      erasures.stop();
       renderer.close();
       await mailer.close();
     },

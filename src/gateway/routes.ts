@@ -76,7 +76,7 @@ export function gatewayRoutes(
     ...applicationOverrideRoutes, // /api/applications/:appCode/overrides, …/delete
     ...administratorRoutes, // /api/users/admins…
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
-    ...personalDataRoutes, // /api/profile/me/export, /api/users/:email/export
+    ...personalDataRoutes, // /api/profile/me/export, /api/users/:email/{export,erase}
     ...accessRoutes, //       /api/profile/me/access, /api/users/:email/access
     ...searchRoutes, //       /api/search
     ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit

@@ -26,6 +26,7 @@ import type { AdminStatuses } from '../directory/admin-status.ts';
 import type { Administrators } from '../directory/administrators.ts';
 import type { AppPreferences } from '../directory/app-preferences.ts';
 import type { ApplicationEvents } from '../directory/application-events.ts';
+import type { Erasures } from '../directory/erasures.ts';
 import type { PermissionStreams } from '../directory/permission-streams.ts';
 import type { PersonalData } from '../directory/personal-data.ts';
 import type { Personas } from '../directory/personas.ts';
@@ -109,6 +110,7 @@ export interface Services {
   readonly users: Users;
   readonly search: Search;
   readonly access: Access;
+  readonly erasures: Pick<Erasures, 'erase'>;
   readonly personalData: Pick<PersonalData, 'export'>;
   readonly adminStatuses: AdminStatuses;
   readonly auditLog: AuditLog;

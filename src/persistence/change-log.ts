@@ -89,10 +89,12 @@ function widen(scope: Scope): Scope {
 
 /**
  * Deletes log rows older than seven days, a few per statement. The newest row stays, whatever its age, because numbering
- * continues from it. Returns the number of deleted rows.
+ * continues from it: once that old, it names nobody any more, and a follower that still reads from before it forgets everything. Returns
+ * the number of deleted rows.
  */
 export async function pruneChangeLog(db: Kysely<Schema>): Promise<number> {
-  for (let total = 0; ; ) {
+  let total = 0;
+  for (;;) {
     const { numDeletedRows } = await db
       .deleteFrom('policy_change')
       .where('revision', 'in', (eb) =>
@@ -108,6 +110,12 @@ export async function pruneChangeLog(db: Kysely<Schema>): Promise<number> {
       )
       .executeTakeFirstOrThrow();
     total += Number(numDeletedRows);
-    if (numDeletedRows < PRUNE_ROWS) return total;
+    if (numDeletedRows < PRUNE_ROWS) break;
   }
+  await sql`
+    update policy_change set scopes = '{*}', actor = null
+    where revision = (select max(revision) from policy_change) and at < now() - make_interval(days => ${KEEP_DAYS}) and (scopes <> '{*}' or actor is not null)`.execute(
+    db,
+  );
+  return total;
 }

@@ -310,14 +310,19 @@ forEachDatabase('change', (fixture, kind) => {
 
   test('old rows are pruned except the newest, and instances that missed them are informed', async () => {
     const { database } = fixture;
-    const { number: revision } = await write(database, '*');
+    const { number: revision } = await write(database, 'u:gone@example.com');
     await database.change(async (tx) => {
-      await sql`update policy_change set at = at - interval '8 days'`.execute(tx.kysely);
+      await sql`update policy_change set actor = 'user:gone@example.com', at = at - interval '8 days'`.execute(
+        tx.kysely,
+      );
       return { result: 0, scopes: [] };
     });
     await database.change(async (tx) => ({ result: await pruneChangeLog(tx.kysely), scopes: [] }));
-    const left = await database.read((tx) => tx.kysely.selectFrom('policy_change').select('revision').execute());
-    expect(left).toEqual([{ revision }]);
+    const left = await database.read((tx) =>
+      tx.kysely.selectFrom('policy_change').select(['revision', 'scopes', 'actor']).execute(),
+    );
+    // Of whom it was is no longer known.
+    expect(left).toEqual([{ revision, scopes: ['*'], actor: null }]);
     expect(await database.facts.changes(revision)).toMatchObject({ head: revision, changes: [], tooMany: false });
     expect(await database.facts.changes(revision - 2)).toMatchObject({ sinceNonce: null, changes: [], tooMany: true });
     expect((await write(database, '*')).number).toBe(revision + 1);

@@ -1,13 +1,15 @@
-/** A person's data as a file (docs/reference/people.md#export). */
+/** A person's data: taken along, and erased (docs/reference/people.md#export, erasure). */
 
 import { z } from 'zod';
 import { CHANNEL_NAMES } from '../../base/channels.ts';
+import type { ErasureRow } from '../../directory/erasures.ts';
 import { accessLevel } from '../questions/fields.ts';
-import { jsonFile } from '../route/envelopes.ts';
+import { jsonFile, successData } from '../route/envelopes.ts';
 import { EmailParams, id, timestamp } from '../route/fields.ts';
 import { signedIn, superAdmin } from '../route/guards.ts';
+import { DEADLINE_MS } from '../route/limits.ts';
 import { record } from '../route/record.ts';
-import { defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const time = timestamp.nullable();
 const text = z.string().nullable();
@@ -187,4 +189,57 @@ const exportUser = defineRoute({
   handle: ({ personalData }, { params }) => personalData.export(params.email),
 });
 
-export const personalDataRoutes: readonly Route[] = [exportMine, exportUser];
+const count = z.int().nonnegative();
+
+const ErasureReceipt = record('ErasureReceipt', {
+  pseudonym: z.string().meta({ description: 'What stands for the address in the audit from now on.' }),
+  removed: z.strictObject({
+    people: count.meta({ description: '0 for an address that had no row of its own.' }),
+    superadmins: count,
+    appAdmins: count,
+    roles: count,
+    overrides: count,
+    profiles: count,
+    applicationPreferences: count,
+    events: count.meta({ description: 'Logins and logouts.' }),
+    notificationPreferences: count,
+    pushSubscriptions: count,
+    registrationLocales: count,
+    providerEvents: count.meta({ description: 'Their outcome stays, without the address.' }),
+    notifications: count,
+    deliveriesWaiting: count,
+    deliveriesPast: count,
+    auditRecords: count.meta({ description: 'They stay, with the pseudonym.' }),
+  }),
+  startedAt: timestamp,
+  finishedAt: time.meta({ description: 'Null in a dry run.' }),
+});
+
+function receiptOf({ startedAt, finishedAt, ...row }: ErasureRow): z.output<typeof ErasureReceipt> {
+  return { ...row, startedAt: startedAt.toISOString(), finishedAt: finishedAt?.toISOString() ?? null };
+}
+
+const eraseUser = defineRoute({
+  method: 'post',
+  path: '/api/users/:email/erase',
+  tag: 'Users',
+  summary: 'Erase a person',
+  description:
+    'Every right ends in one transaction; the rest follows, and the answer comes when nothing is left. Audit records stay, with a ' +
+    'pseudonym in place of the address. Repeated, it answers the receipt again. After 503 the rights may have ended already: repeat it.',
+  guard: superAdmin,
+  refusal: 'user.erased.refused',
+  dryRun: true,
+  params: EmailParams,
+  envelope: successData,
+  status: 200,
+  response: ErasureReceipt,
+  errors: ['NOT_FOUND', 'LAST_SUPERADMIN'],
+  deadlineMs: DEADLINE_MS.manifest,
+  handle: async ({ erasures }, input) => {
+    const { result, revision } = await erasures.erase(input.params.email, input);
+    return answer(receiptOf(result), { revision });
+  },
+});
+
+export const personalDataRoutes: readonly Route[] = [exportMine, exportUser, eraseUser];

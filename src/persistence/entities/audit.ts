@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { identity, stamp } from './columns.ts';
 
-/** Audit records (docs/reference/administration.md#audit). A trigger allows inserts only; written by persistence/audit.ts. */
+/** Audit records (docs/reference/administration.md#audit). A trigger allows inserts, and pseudonyms of erased people; written by persistence/audit.ts. */
 export const Audit = defineEntity({
   name: 'Audit',
   tableName: 'audit',

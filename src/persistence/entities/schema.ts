@@ -10,6 +10,7 @@ import { AuthMail } from './auth-mail.ts';
 import { Brand } from './brand.ts';
 import { Delivery } from './delivery.ts';
 import { Entity } from './entity.ts';
+import { Erasure } from './erasure.ts';
 import { InternalKeyUse } from './internal-key-use.ts';
 import { Language } from './language.ts';
 import { Notification } from './notification.ts';
@@ -70,6 +71,7 @@ export const entities = [
   AuthMail,
   ProviderEvent,
   InternalKeyUse,
+  Erasure,
 ];
 
 /**

@@ -8,6 +8,7 @@ import { Migration0008OverrideResources } from './0008-override-resources.ts';
 import { Migration0009PanelLists } from './0009-panel-lists.ts';
 import { Migration0010Operations } from './0010-operations.ts';
 import { Migration0011EntityListSearch } from './0011-entity-list-search.ts';
+import { Migration0012Erasure } from './0012-erasure.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -21,4 +22,5 @@ export const MIGRATIONS = [
   { name: '0009-panel-lists', class: Migration0009PanelLists },
   { name: '0010-operations', class: Migration0010Operations },
   { name: '0011-entity-list-search', class: Migration0011EntityListSearch },
+  { name: '0012-erasure', class: Migration0012Erasure },
 ];
