@@ -32,6 +32,7 @@ import { Administrators } from '../directory/administrators.ts';
 import { AppPreferences } from '../directory/app-preferences.ts';
 import { ApplicationEvents } from '../directory/application-events.ts';
 import { Erasures } from '../directory/erasures.ts';
+import { Offboarding } from '../directory/offboarding.ts';
 import { PermissionStreams } from '../directory/permission-streams.ts';
 import { PersonalData } from '../directory/personal-data.ts';
 import { Personas } from '../directory/personas.ts';
@@ -247,6 +248,7 @@ function buildDirectory(options: FeatureOptions, turns: WorkQueue) {
     users: new Users(database, config.idp.publicUrl),
     search: new Search(database),
     access: new Access(database),
+    offboarding: new Offboarding(database),
     personalData: new PersonalData(database),
     adminStatuses: new AdminStatuses(database),
     administrators: new Administrators(database),

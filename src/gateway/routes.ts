@@ -29,6 +29,7 @@ import { myAppRoutes } from './routes/my-apps.ts';
 import { notificationPreferenceRoutes } from './routes/notification-preferences.ts';
 import { notificationTypeRoutes } from './routes/notification-types.ts';
 import { notificationRoutes } from './routes/notifications.ts';
+import { offboardingRoutes } from './routes/offboarding.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { operatorRoutes } from './routes/operators.ts';
 import { overrideRoutes } from './routes/overrides.ts';
@@ -77,6 +78,7 @@ export function gatewayRoutes(
     ...administratorRoutes, // /api/users/admins…
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
     ...personalDataRoutes, // /api/profile/me/export, /api/users/:email/{export,erase}
+    ...offboardingRoutes, //  /api/users/:email/offboard
     ...accessRoutes, //       /api/profile/me/access, /api/users/:email/access
     ...searchRoutes, //       /api/search
     ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit

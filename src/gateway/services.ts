@@ -27,6 +27,7 @@ import type { Administrators } from '../directory/administrators.ts';
 import type { AppPreferences } from '../directory/app-preferences.ts';
 import type { ApplicationEvents } from '../directory/application-events.ts';
 import type { Erasures } from '../directory/erasures.ts';
+import type { Offboarding } from '../directory/offboarding.ts';
 import type { PermissionStreams } from '../directory/permission-streams.ts';
 import type { PersonalData } from '../directory/personal-data.ts';
 import type { Personas } from '../directory/personas.ts';
@@ -111,6 +112,7 @@ export interface Services {
   readonly search: Search;
   readonly access: Access;
   readonly erasures: Pick<Erasures, 'erase'>;
+  readonly offboarding: Pick<Offboarding, 'offboard'>;
   readonly personalData: Pick<PersonalData, 'export'>;
   readonly adminStatuses: AdminStatuses;
   readonly auditLog: AuditLog;
