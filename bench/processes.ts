@@ -28,7 +28,21 @@ export const pinning = hasTaskset ? 'taskset' : 'none';
 
 /** Moves this process, and with it all that it will start unpinned (PostgreSQL), off the server's core. */
 export function pinSelf(): void {
-  if (hasTaskset) execFileSync('taskset', ['-a', '-c', '-p', CORES.rest, String(process.pid)], { stdio: 'ignore' });
+  if (hasTaskset) allow(CORES.rest);
+}
+
+/** Lets this process run on every core while something is done: what a library starts (a browser) keeps to the cores that it sees. */
+export async function unpinned<T>(work: () => Promise<T>): Promise<T> {
+  if (hasTaskset) allow(`0-${CPUS - 1}`);
+  try {
+    return await work();
+  } finally {
+    pinSelf();
+  }
+}
+
+function allow(cores: string): void {
+  execFileSync('taskset', ['-a', '-c', '-p', cores, String(process.pid)], { stdio: 'ignore' });
 }
 
 export interface SpawnOptions {
