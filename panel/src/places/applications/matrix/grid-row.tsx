@@ -161,9 +161,9 @@ const Cell = memo(function Cell({
       className={classes.filter(Boolean).join(' ')}
       style={{ left, width: COLUMN }}
     >
-      {change === undefined ? (
-        <LevelMark level={level} words={words} />
-      ) : (
+      {change === undefined && level === null && shortText(level, words)}
+      {change === undefined && level !== null && <LevelMark level={level} words={words} />}
+      {change !== undefined && (
         <>
           {/* Written by the style sheet: the cell's name says it in words. */}
           <span className={css.was} data-was={shortText(conflict ? now : change.from, words)} />
