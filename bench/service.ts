@@ -40,7 +40,7 @@ function environment(
   return {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
-    // `GRPC_FRONT=true npm run bench` measures the service with its front.
+    // `GRPC_FRONT=false npm run bench` measures the service without its front.
     ...(process.env.GRPC_FRONT === undefined ? {} : { GRPC_FRONT: process.env.GRPC_FRONT }),
     HTTP_HOST: '127.0.0.1',
     HTTP_PORT: String(ports.http),

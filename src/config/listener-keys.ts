@@ -43,9 +43,9 @@ export const LISTENERS_AND_DATABASE = {
     about: 'A PEM file; with it clients must show a certificate of that authority (mutual TLS).',
   }),
   'grpc.front': key(kind.flag, {
-    default: false,
+    default: true,
     about:
-      'New: the service reads HTTP/2 itself and answers Check, BulkCheck, BatchCheck, Effective and facts at once; other calls pass through.',
+      'The service reads HTTP/2 itself and answers Check, BulkCheck, BatchCheck, Effective and facts at once; other calls pass through. Off, grpc-js has the port.',
   }),
   'grpc.processes': key(kind.whole(1, 256), {
     default: 1,

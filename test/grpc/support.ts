@@ -51,8 +51,8 @@ export type MethodName = keyof typeof METHOD;
 export const QUESTION = { email: 'kim@example.com', app: 'billing', permission: 'edit' };
 export const SUBJECT = { email: 'kim@example.com', app: 'billing' };
 
-/** `GRPC_FRONT=true` runs the tests of the port with the front. */
-export const FRONT = process.env.GRPC_FRONT === 'true';
+/** `GRPC_FRONT=false` runs the tests of the port without the front. */
+export const FRONT = process.env.GRPC_FRONT !== 'false';
 
 export interface Door {
   engine: ScriptedEngine;

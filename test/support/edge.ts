@@ -16,7 +16,7 @@ export function edgeConfig(upstream: string, env: Record<string, string> = {}) {
     env: {
       GRPC_PORT: '0',
       SHUTDOWN_NOTICE_MS: '0',
-      GRPC_FRONT: process.env.GRPC_FRONT ?? 'false',
+      GRPC_FRONT: process.env.GRPC_FRONT ?? 'true',
       UPSTREAM_ADDRESS: upstream,
       ...env,
     },

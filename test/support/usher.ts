@@ -25,8 +25,8 @@ export async function startUsher(
       HTTP_PORT: '0',
       GRPC_PORT: '0',
       SHUTDOWN_NOTICE_MS: '0',
-      // `GRPC_FRONT=true npm test` runs every test of a service with the front.
-      GRPC_FRONT: process.env.GRPC_FRONT ?? 'false',
+      // `GRPC_FRONT=false npm test` runs every test of a service without the front.
+      GRPC_FRONT: process.env.GRPC_FRONT ?? 'true',
       DATA_DIR: storage.dataDir,
       ...(storage.url === null ? { DATABASE_EMBEDDED: 'true' } : { DATABASE_URL: storage.url }),
       ...env,

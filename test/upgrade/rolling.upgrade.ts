@@ -12,7 +12,7 @@ import { createDatabase, freePort, type PostgresDatabase } from '../support/post
 
 /**
  * A rolling upgrade: two processes of an earlier version on one PostgreSQL are replaced, one by one, by this one, while callers go
- * on. `npm run test:upgrade`; the earlier version is a git ref, USHER_FROM (HEAD~1). With GRPC_FRONT=true this one
+ * on. `npm run test:upgrade`; the earlier version is a git ref, USHER_FROM (HEAD~1). Unless GRPC_FRONT=false this one
  * has the front of the gRPC port, and the earlier one beside it has none.
  */
 const ROOT = resolve(import.meta.dirname, '../..');

@@ -1,7 +1,7 @@
 /**
  * Throws many mutated connections at a port in this process:
  *
- *   bin/node test/wire/fuzz-long.ts --inputs 100000 --seed 1                  GRPC_FRONT=true for a port with the front
+ *   bin/node test/wire/fuzz-long.ts --inputs 100000 --seed 1                  GRPC_FRONT=false for a port without the front
  *   bin/node test/wire/fuzz-long.ts --inputs 10000000 --seed 1 --memory      the front alone, without sockets
  *
  * Ends with 1 for anything thrown, any wrong answer and memory that is kept.

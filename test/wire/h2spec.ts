@@ -104,7 +104,7 @@ function judge(name: string, cases: readonly Case[], known: readonly string[]): 
   return unexpected;
 }
 
-const front = process.env.GRPC_FRONT ?? 'false';
+const front = process.env.GRPC_FRONT ?? 'true';
 const known = front === 'true' ? [] : KNOWN;
 let unexpected = 0;
 if (values.port === undefined) {
