@@ -45,6 +45,7 @@ export class Listeners {
   #endHealth: () => void = () => undefined;
   /** Whether anybody may have been told of this process. */
   #opened = false;
+  #ending = false;
 
   constructor(parts: ListenersParts) {
     this.#parts = parts;
@@ -58,7 +59,7 @@ export class Listeners {
     const http = await gateway?.start();
     if (http?.port && config.publicUrl === null) reached.url = `http://localhost:${http.port}`;
     const rpc = await grpc?.start();
-    if (grpc !== null) this.#endHealth = followHealth({ engine, grpc, clock, log });
+    if (grpc !== null && !this.#ending) this.#endHealth = followHealth({ engine, grpc, clock, log });
     await worker?.start();
     this.#opened = true;
     return {
@@ -71,6 +72,7 @@ export class Listeners {
   /** Says at every probe that this process ends, and goes on for `shutdown.noticeMs` if it answers calls. */
   async giveNotice(): Promise<void> {
     const { config, clock, log, readiness, gateway, grpc } = this.#parts;
+    this.#ending = true;
     this.#endHealth();
     readiness.stop();
     grpc?.announceEnd();
