@@ -22,15 +22,20 @@ const ADA = 'ada@example.com';
 
 /** What Patroni answers at /primary. */
 async function startResponder(url: string): Promise<{ port: number; server: Server }> {
-  const server = createServer((_, response) => {
+  const isPrimary = async (): Promise<boolean> => {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 300, query_timeout: 300 });
     client.on('error', () => undefined);
-    const answered = client.connect().then(() => client.query('select pg_is_in_recovery() as standby'));
-    answered
-      .then(({ rows }) => rows[0]?.standby === false)
-      .catch(() => false)
-      .then((isPrimary) => response.writeHead(isPrimary ? 200 : 503).end())
-      .finally(() => client.end().catch(() => undefined));
+    try {
+      await client.connect();
+      return (await client.query('select pg_is_in_recovery() as standby')).rows[0]?.standby === false;
+    } catch {
+      return false; // it is not there, which is an answer too
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  };
+  const server = createServer((_, response) => {
+    void isPrimary().then((yes) => response.writeHead(yes ? 200 : 503).end());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

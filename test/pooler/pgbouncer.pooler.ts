@@ -10,7 +10,7 @@ import { migrate } from '../../src/persistence/open.ts';
 import { SHOP } from '../faults/shop.ts';
 import type { Operation } from '../oracle/rows.ts';
 import { carryOut } from '../support/carry-out.ts';
-import { PgBouncer } from '../support/pgbouncer.ts';
+import { PgBouncer, WORKING_LINES } from '../support/pgbouncer.ts';
 import { createDatabase, type PostgresDatabase, SERVER_VARIABLE } from '../support/postgres.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
@@ -18,10 +18,6 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
  * A real PgBouncer in transaction mode, with the lines that docs/guides/postgresql.md gives, and without them. Not part of `npm test`:
  * PgBouncer 1.21 or newer must be installed, or named in PGBOUNCER.
  */
-const IGNORED = {
-  ignore_startup_parameters: 'statement_timeout,lock_timeout,idle_in_transaction_session_timeout,options',
-};
-const LINES = { ...IGNORED, max_prepared_statements: 500 };
 const ADA = 'ada@example.com';
 const GRANT: Operation = { kind: 'roles-of-user', app: 'shop', email: ADA, roles: ['reader'] };
 const REVOKE: Operation = { kind: 'roles-of-user', app: 'shop', email: ADA, roles: [] };
@@ -96,7 +92,11 @@ describe('PgBouncer as it is installed', () => {
 
   test('is refused where it keeps no prepared statements', async () => {
     // One connection to the server, so that one client finds what another one prepared.
-    const bouncer = await PgBouncer.start(server, { ...IGNORED, max_prepared_statements: 0, default_pool_size: 1 });
+    const bouncer = await PgBouncer.start(server, {
+      ...WORKING_LINES,
+      max_prepared_statements: 0,
+      default_pool_size: 1,
+    });
     const own = await createDatabase();
     const running: RunningUsher[] = [];
     const started = async () => {
@@ -122,7 +122,7 @@ describe('PgBouncer with these lines', () => {
   let url: string;
 
   beforeAll(async () => {
-    bouncer = await PgBouncer.start(server, { ...LINES, default_pool_size: 5 });
+    bouncer = await PgBouncer.start(server, { ...WORKING_LINES, default_pool_size: 5 });
     url = bouncer.url(database.url);
   });
 

@@ -5,6 +5,7 @@ export default async function teardown(): Promise<void> {
   const { current } = running;
   running.current = undefined;
   if (current === undefined) return;
+  await current.pooler?.close();
   await current.server.close();
   await rm(current.templates, { recursive: true, force: true });
 }

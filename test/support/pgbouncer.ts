@@ -21,6 +21,12 @@ function binary(): string {
   return path;
 }
 
+/** What docs/guides/postgresql.md says that the service needs. */
+export const WORKING_LINES = {
+  ignore_startup_parameters: 'statement_timeout,lock_timeout,idle_in_transaction_session_timeout,options',
+  max_prepared_statements: 500,
+};
+
 /** A PgBouncer in transaction mode, before one server. */
 export class PgBouncer {
   readonly #dir: string;

@@ -12,6 +12,18 @@ export { freePort, type PostgresServer, startPostgres } from './postgres-server.
 export const SERVER_VARIABLE = 'USHER_TEST_POSTGRES';
 export const TEMPLATES_VARIABLE = 'USHER_TEST_TEMPLATES';
 
+/** The same server through a PgBouncer, where services are to use one. */
+export const POOLER_VARIABLE = 'USHER_TEST_POOLER';
+
+/** How services reach a database of the server: as they are, or through the pooler with a direct line beside it. */
+export function reached(url: string): { url: string; directUrl: string | null } {
+  const pooler = process.env[POOLER_VARIABLE];
+  if (pooler === undefined) return { url, directUrl: null };
+  const through = new URL(url);
+  through.host = new URL(pooler).host;
+  return { url: through.href, directUrl: url };
+}
+
 const TEMPLATE = 'usher_template';
 
 /** A database of one test's own, migrated, with the announce trigger. */

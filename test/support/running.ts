@@ -1,4 +1,7 @@
+import type { PgBouncer } from './pgbouncer.ts';
 import type { PostgresServer } from './postgres-server.ts';
 
 /** What global-setup.ts hands to global-teardown.ts: both run in jest's own process. */
-export const running: { current: { server: PostgresServer; templates: string } | undefined } = { current: undefined };
+export const running: {
+  current: { server: PostgresServer; templates: string; pooler: PgBouncer | undefined } | undefined;
+} = { current: undefined };

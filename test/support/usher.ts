@@ -2,6 +2,7 @@ import { type Addresses, type App, buildApp, type Parts } from '../../src/app/ap
 import { createLogger } from '../../src/base/telemetry.ts';
 import { toConfig } from '../../src/config/config.ts';
 import type { TestStorage } from './databases.ts';
+import { reached, SERVER_VARIABLE } from './postgres.ts';
 
 /** A whole service, as app.ts builds it, with its doors open on free ports. */
 export interface RunningUsher {
@@ -28,7 +29,7 @@ export async function startUsher(
       // `GRPC_FRONT=false npm test` runs every test of a service without the front.
       GRPC_FRONT: process.env.GRPC_FRONT ?? 'true',
       DATA_DIR: storage.dataDir,
-      ...(storage.url === null ? { DATABASE_EMBEDDED: 'true' } : { DATABASE_URL: storage.url }),
+      ...whereabouts(storage.url),
       ...env,
     },
   });
@@ -51,4 +52,12 @@ export async function startUsher(
     },
     close: () => app.close(),
   };
+}
+
+function whereabouts(url: string | null): Record<string, string> {
+  if (url === null) return { DATABASE_EMBEDDED: 'true' };
+  // Lines and servers of a test's own are not behind the pooler.
+  const isShared = new URL(url).host === new URL(process.env[SERVER_VARIABLE] ?? 'none:').host;
+  const { url: through, directUrl } = isShared ? reached(url) : { url, directUrl: null };
+  return { DATABASE_URL: through, ...(directUrl === null ? {} : { DATABASE_DIRECT_URL: directUrl }) };
 }
