@@ -19,6 +19,7 @@ import { withExamples } from './help.ts';
 import { CommandFailed, type Context, FORMATS, type GlobalOptions, type Io } from './io.ts';
 import { defineLogin } from './login.ts';
 import { defineMigrate } from './migrate.ts';
+import { definePerson } from './person.ts';
 import { defineReach } from './reach.ts';
 import { defineRoles } from './roles.ts';
 import { defineServe } from './serve.ts';
@@ -118,6 +119,7 @@ const COMMANDS = [
   defineRevoke,
   defineRoles,
   defineUsers,
+  definePerson,
   defineAudit,
   defineApply,
   defineExport,

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type RunningService, startService, usher } from './harness.ts';
 
@@ -64,4 +66,51 @@ test('grant of an unknown role fails and changes nothing', async () => {
   expect(code).toBe(1);
   expect(JSON.parse(stderr)).toMatchObject({ code: 'UNKNOWN_REFERENCE' });
   expect(await codes('clara@example.com', 'atelier')).toEqual(['accountant']);
+});
+
+test('a person is exported, offboarded and erased', async () => {
+  const exported = await usher(['person', 'export', 'clara@example.com'], { env: service.env });
+  expect({ code: exported.code, stderr: exported.stderr }).toEqual({ code: 0, stderr: '' });
+  expect(JSON.parse(exported.stdout)).toMatchObject({ person: { email: 'clara@example.com' }, notifications: [] });
+  const table = await usher(['person', 'export', 'clara@example.com', '-o', 'table'], { env: service.env });
+  expect({ code: table.code, stdout: table.stdout }).toEqual({ code: 1, stdout: '' });
+
+  const rehearsed = await usher(['person', 'offboard', 'clara@example.com', '--dry-run'], { env: service.env });
+  expect(rehearsed.stdout).toMatch(
+    /would be offboarded\.\nRemoved:\n {2}roles: 1\n {2}overrides: 1\nDecisions: [1-9]\d* fall, 0 rise\.\n$/,
+  );
+  expect(await codes('clara@example.com', 'atelier')).toEqual(['accountant']);
+  const argv = ['person', 'offboard', 'clara@example.com', '--hand-over-to', 'admin@example.com'];
+  expect(await json(...argv)).toMatchObject({ removed: { roles: 1 }, handedOver: [] });
+  expect(await codes('clara@example.com', 'atelier')).toEqual([]);
+
+  const foreseen = await usher(['person', 'erase', 'clara@example.com'], { env: service.env });
+  expect(foreseen.stdout).toMatch(/^clara@example\.com would be erased; nothing was changed\./);
+  expect(await json('users', '--q', 'clara@example.com')).toHaveLength(1);
+  const erased = await usher(['person', 'erase', 'clara@example.com', '--yes'], { env: service.env });
+  expect(erased.stdout).toMatch(
+    /^clara@example\.com is erased; in the audit they are erased-[0-9a-f]{32}\.\nRemoved:\n {2}people: 1\n/,
+  );
+  expect(await json('users', '--q', 'clara@example.com')).toEqual([]);
+  const unknown = await usher(['person', 'erase', 'nobody@example.com', '--yes'], { env: service.env });
+  expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: 'There is no user nobody@example.com.\n' });
+});
+
+test('an export that breaks off is a failure', async () => {
+  const breaking = createServer((_, res) => {
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.write('{"exportedAt":', () => res.destroy());
+  });
+  await new Promise<void>((resolve) => breaking.listen(0, '127.0.0.1', resolve));
+  try {
+    const url = `http://127.0.0.1:${(breaking.address() as AddressInfo).port}`;
+    const { code, stderr } = await usher(['person', 'export', 'clara@example.com', '--url', url, '--token', 'a-token']);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'The service broke off: what was printed is not complete. Try again.\n',
+    });
+  } finally {
+    breaking.closeAllConnections();
+    await new Promise((resolve) => breaking.close(resolve));
+  }
 });

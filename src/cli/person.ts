@@ -1,0 +1,143 @@
+import type { Command } from 'commander';
+import { withExamples } from './help.ts';
+import { CommandFailed, type Context, formatOf, print } from './io.ts';
+import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
+
+/** A large inbox: as long as the service gives an erasure. */
+const TIMEOUT_MS = 11 * 60_000;
+
+interface WriteOptions extends ServiceOptions {
+  dryRun?: boolean;
+  yes?: boolean;
+  handOverTo?: string;
+}
+
+type Counts = Readonly<Record<string, number>>;
+
+interface Impact {
+  gained: number;
+  lost: number;
+  everywhere?: 'gains' | 'loses' | null;
+}
+
+interface Answered {
+  pseudonym?: string;
+  removed: Counts;
+  handedOver?: readonly string[];
+}
+
+/** `usher person export|offboard|erase EMAIL`: what is stored about a person, and how it ends. */
+export function definePerson(program: Command, context: Context): void {
+  const group = program
+    .command('person')
+    .summary('export, offboard and erase a person')
+    .description('What is stored about a person, and how it ends. For SuperAdmins.');
+  withExamples(group, ['usher person export clara@example.com > clara.json', 'usher person erase clara@example.com']);
+  defineExport(group, context);
+  defineOffboard(group, context);
+  defineErase(group, context);
+}
+
+function defineExport(group: Command, context: Context): void {
+  const command = addServiceOptions(group.command('export <email>'))
+    .description('Prints everything that is stored about a person, as JSON.')
+    .action(async (email: string, _: ServiceOptions, self: Command) => {
+      const options = self.optsWithGlobals<ServiceOptions>();
+      if (options.output !== undefined && formatOf(options) !== 'json') {
+        throw new CommandFailed("A person's data is printed as json alone.", { code: 'USAGE' });
+      }
+      const { io } = context;
+      const service = await openService(io, options);
+      const response = await service.ask({ method: 'GET', path: pathOf(email, 'export'), timeoutMs: TIMEOUT_MS });
+      try {
+        // In the pieces in which it comes: an inbox may be larger than what this process should hold.
+        const text = response.body?.pipeThrough(new TextDecoderStream()) ?? [];
+        for await (const piece of text) io.stdout.write(piece);
+      } catch {
+        throw new CommandFailed('The service broke off: what was printed is not complete. Try again.');
+      }
+    });
+  withExamples(command, ['usher person export clara@example.com > clara.json']);
+}
+
+function defineOffboard(group: Command, context: Context): void {
+  const command = addServiceOptions(group.command('offboard <email>'))
+    .description(
+      'Blocks a person and ends every right: SuperAdmin, roles, overrides, administration of applications. Their data stays.',
+    )
+    .option('--hand-over-to <email>', 'an active person who takes over the administration of the same applications')
+    .option('--dry-run', 'change nothing, and say what would end')
+    .action(async (email: string, _: WriteOptions, self: Command) => {
+      const options = self.optsWithGlobals<WriteOptions>();
+      const isRehearsal = options.dryRun === true;
+      const body = options.handOverTo === undefined ? {} : { handOverTo: options.handOverTo };
+      const answer = await write(context, options, pathOf(email, 'offboard'), isRehearsal, body);
+      const done = isRehearsal ? `${email} would be offboarded.` : `${email} is offboarded.`;
+      await print(context, options, answer.value, textOf(done, answer));
+    });
+  withExamples(command, [
+    'usher person offboard clara@example.com --dry-run',
+    'usher person offboard clara@example.com --hand-over-to david@example.com',
+  ]);
+}
+
+function defineErase(group: Command, context: Context): void {
+  const command = addServiceOptions(group.command('erase <email>'))
+    .description(
+      'Erases everything that is stored about a person; the audit keeps a pseudonym. It cannot be undone, so without --yes it only says what would go.',
+    )
+    .option('--yes', 'erase')
+    .action(async (email: string, _: WriteOptions, self: Command) => {
+      const options = self.optsWithGlobals<WriteOptions>();
+      const isRehearsal = options.yes !== true;
+      const answer = await write(context, options, pathOf(email, 'erase'), isRehearsal);
+      const done = isRehearsal
+        ? `${email} would be erased; nothing was changed. With --yes it is done.`
+        : `${email} is erased; in the audit they are ${answer.result.pseudonym ?? ''}.`;
+      await print(context, options, answer.value, textOf(done, answer));
+    });
+  withExamples(command, ['usher person erase clara@example.com', 'usher person erase clara@example.com --yes']);
+}
+
+interface Written {
+  /** For programs: the answer, with the impact of a dry run. */
+  value: unknown;
+  result: Answered;
+  impact: Impact | null;
+}
+
+async function write(
+  { io }: Context,
+  options: ServiceOptions,
+  path: string,
+  isRehearsal: boolean,
+  sent?: unknown,
+): Promise<Written> {
+  const service = await openService(io, options);
+  const { body } = await service.json({
+    method: 'POST',
+    path: isRehearsal ? `${path}?dryRun=true` : path,
+    timeoutMs: TIMEOUT_MS,
+    ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
+  });
+  const { data } = body as { data: unknown };
+  if (!isRehearsal) return { value: data, result: data as Answered, impact: null };
+  return { value: data, ...(data as { result: Answered; impact: Impact }) };
+}
+
+function textOf(done: string, { result, impact }: Written): string {
+  const counts = Object.entries(result.removed).filter(([, count]) => count > 0);
+  const rows = counts.map(([kind, count]) => `  ${kind}: ${count}`);
+  const handedOver = result.handedOver ?? [];
+  return [
+    done,
+    ...(rows.length === 0 ? [] : ['Removed:', ...rows]),
+    ...(handedOver.length === 0 ? [] : [`Handed over: ${handedOver.join(', ')}`]),
+    ...(impact === null ? [] : [`Decisions: ${impact.lost} fall, ${impact.gained} rise.`]),
+    ...(impact?.everywhere === 'loses' ? ['They would be no SuperAdmin any more.'] : []),
+  ].join('\n');
+}
+
+function pathOf(email: string, what: string): string {
+  return `/api/users/${encodeURIComponent(email)}/${what}`;
+}
