@@ -54,6 +54,7 @@ export function ComboField({
         placeholder={placeholder ?? ''}
         autoFocus={autoFocus ?? false}
         spellCheck={false}
+        dir="auto"
       />
       {hint != null && (
         <Text slot="description" className={css.hint ?? ''}>
@@ -64,8 +65,8 @@ export function ComboField({
         <ListBox<Choice> className={css.list ?? ''} renderEmptyState={() => paletteEmpty}>
           {({ value: of, note }) => (
             <ListBoxItem id={of} textValue={of} className={css.item ?? ''}>
-              <span>{of}</span>
-              {note && <span className={css.note}>{note}</span>}
+              <bdi>{of}</bdi>
+              {note && <bdi className={css.note}>{note}</bdi>}
             </ListBoxItem>
           )}
         </ListBox>

@@ -67,6 +67,8 @@ export function TextField({ label, hint, fault, bare, value, onText, className =
         <input
           autoComplete="off"
           spellCheck={false}
+          dir="auto"
+          title={bare ? label : undefined}
           {...rest}
           {...described}
           className={`${css.input} ${className}`}
@@ -90,6 +92,7 @@ export function TextArea({ label, hint, fault, bare, value, onText, ...rest }: T
       {(described) => (
         <textarea
           rows={3}
+          dir="auto"
           {...rest}
           {...described}
           className={css.input}

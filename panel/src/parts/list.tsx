@@ -157,9 +157,7 @@ function Heading({ group, before }: { group: string | undefined; before: string 
   if (group === undefined || group === before) return null;
   return (
     <div role="row" className={`${css.row} ${css.group}`}>
-      <span role="rowheader" className={css.groupName}>
-        {group}
-      </span>
+      <span role="rowheader">{group}</span>
     </div>
   );
 }

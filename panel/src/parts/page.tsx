@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, type RefObject, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useWords } from '../words/words.ts';
 import { Badge } from './badge.tsx';
@@ -54,6 +54,19 @@ export function Page({ title, lead, trail = [], actions, readOnly = false, child
   );
 }
 
+/** For a bar of tabs, which scrolls in a narrow window: what is shown is in sight. `current` says when that is another one. */
+export function useTabInSight(current: string | undefined): RefObject<HTMLElement | null> {
+  const bar = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another view is what moves it
+  useEffect(() => {
+    const tab = bar.current?.querySelector<HTMLElement>('[aria-current]');
+    if (bar.current === null || tab == null) return;
+    const behind = tab.offsetLeft + tab.offsetWidth - bar.current.clientWidth;
+    bar.current.scrollLeft = Math.min(Math.max(bar.current.scrollLeft, behind), tab.offsetLeft);
+  }, [current]);
+  return bar;
+}
+
 /** Views of one thing, as links: each has an address of its own. */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly [href: string, label: ReactNode])[] }) {
   const [path] = useLocation();
@@ -62,15 +75,7 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly 
     .map(([href]) => href)
     .filter((href) => path === href || path.startsWith(`${href}/`))
     .sort((a, b) => b.length - a.length)[0];
-  const bar = useRef<HTMLElement>(null);
-  // In a narrow window the bar scrolls: what is shown is in sight.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another view is what moves it
-  useEffect(() => {
-    const tab = bar.current?.querySelector<HTMLElement>('[aria-current]');
-    if (bar.current === null || tab == null) return;
-    const behind = tab.offsetLeft + tab.offsetWidth - bar.current.clientWidth;
-    bar.current.scrollLeft = Math.min(Math.max(bar.current.scrollLeft, behind), tab.offsetLeft);
-  }, [current]);
+  const bar = useTabInSight(current);
   return (
     <nav ref={bar} aria-label={label} className={css.tabs}>
       {tabs.map(([href, text]) => (

@@ -17,7 +17,7 @@ export const shell: typeof en = {
   },
   menu: 'Nabídka',
   palette: 'Hledat a jednat',
-  palettePlaceholder: 'Hledejte lidi, aplikace, role, oprávnění, nebo napište akci…',
+  palettePlaceholder: 'Lidé, aplikace, role, akce…',
   paletteEmpty: 'Nic nenalezeno.',
   go: 'Přejít',
   goTo: (place) => `Přejít: ${place}`,

@@ -15,7 +15,7 @@ export const shell = {
   },
   menu: 'Menu',
   palette: 'Search and act',
-  palettePlaceholder: 'Search people, applications, roles, permissions, or type an action…',
+  palettePlaceholder: 'People, applications, roles, actions…',
   paletteEmpty: 'Nothing found.',
   go: 'Go',
   goTo: (place: string) => `Go to ${place}`,

@@ -99,7 +99,7 @@ function Entry({ record, first, ofApplication, mayEdit }: Shared & { record: Aud
           <span className={css.headline}>
             <strong>{words.actions[action] ?? action}</strong>
             {record.subject !== null &&
-              (href === null ? <span>{record.subject}</span> : <Link href={href}>{record.subject}</Link>)}
+              (href === null ? <bdi>{record.subject}</bdi> : <Link href={href}>{record.subject}</Link>)}
             {!ofApplication && record.appCode !== null && record.appCode !== record.subject && (
               <Link href={`/applications/${encodeURIComponent(record.appCode)}`} className={css.soft ?? ''}>
                 {record.appCode}
@@ -134,7 +134,7 @@ function Moves({ differences }: { differences: readonly Difference[] }) {
     <span className={css.moves}>
       {differences.slice(0, IN_LINE).map(({ name, before, after }) => (
         <span key={name}>
-          {name} {before !== null && <del>{cut(before)}</del>} {before !== null && after !== null && '→'}{' '}
+          <bdi>{name}</bdi> {before !== null && <del>{cut(before)}</del>} {before !== null && after !== null && '→'}{' '}
           {after !== null && <ins>{cut(after)}</ins>}
         </span>
       ))}

@@ -107,7 +107,11 @@ function useColumns(): readonly Column<Counted>[] {
       {
         title: common.description,
         width: 'minmax(0, 2.5fr)',
-        cell: ({ description }) => <span className={css.line}>{description}</span>,
+        cell: ({ description }) => (
+          <span className={css.line} title={description ?? undefined}>
+            {description}
+          </span>
+        ),
         csv: ({ description }) => description,
         wide: true,
       },

@@ -9,6 +9,7 @@ import { UnknownView } from '../../parts/unknown-view.tsx';
 import { useRecent } from '../../shell/recents.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
+import css from './applications.module.css';
 import Overview from './overview/overview.tsx';
 
 /** What every view of an application is given. */
@@ -67,7 +68,13 @@ export default function Application({ appCode }: { appCode: string }) {
     <Page
       title={data.name || appCode}
       trail={[['/applications', words.title]]}
-      lead={data.description}
+      lead={
+        data.description !== null && (
+          <p className={css.clamped} dir="auto" title={data.description}>
+            {data.description}
+          </p>
+        )
+      }
       readOnly={!props.mayEdit}
     >
       <Tabs

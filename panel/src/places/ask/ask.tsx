@@ -5,7 +5,7 @@ import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { onDemand } from '../../parts/on-demand.ts';
 import pageCss from '../../parts/page.module.css';
-import { Page } from '../../parts/page.tsx';
+import { Page, useTabInSight } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { UnknownView } from '../../parts/unknown-view.tsx';
 import { useRights } from '../../shell/rights.ts';
@@ -59,11 +59,12 @@ export default function Ask() {
 function Views({ question }: { question: Question | null }) {
   const { ask: words } = useWords();
   const [path] = useLocation();
+  const bar = useTabInSight(path);
   const rights = useRights();
   const query = question === null ? '' : queryOf(question);
   const offered = rights.any ? VIEWS : (['why', 'playground'] as const);
   return (
-    <nav aria-label={words.title} className={pageCss.tabs}>
+    <nav ref={bar} aria-label={words.title} className={pageCss.tabs}>
       {offered.map((view) => {
         const href = view === 'why' ? '/ask' : `/ask/${view}`;
         return (

@@ -65,7 +65,7 @@ function Change({ record }: { record: Item<'GET /api/admin/audit'> }) {
 
 /** A person has a page; other things are named. */
 function Subject({ subject }: { subject: string }) {
-  if (!/^[^\s:]+@[^\s:]+$/.test(subject)) return <span className={css.subject}>{subject}</span>;
+  if (!/^[^\s:]+@[^\s:]+$/.test(subject)) return <bdi className={css.subject}>{subject}</bdi>;
   return (
     <Link href={personPath(subject)} className={css.subject}>
       {subject}

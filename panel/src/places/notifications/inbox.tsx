@@ -85,7 +85,7 @@ function InboxRow({ item, onRead }: { item: InboxItem; onRead: () => void }) {
           </p>
         )}
         <p className={css.soft}>
-          {appName} · <Time iso={createdAt} />
+          <bdi>{appName}</bdi> · <Time iso={createdAt} />
         </p>
       </div>
       <div className={css.rowActions}>

@@ -60,8 +60,12 @@ function OfApplication({ own }: { own: Own }) {
           {asked.data?.data.map((preference) => (
             <li key={preference.notificationTypeId}>
               <div>
-                <strong>{preference.name}</strong>
-                {preference.description && <p className={css.soft}>{preference.description}</p>}
+                <strong dir="auto">{preference.name}</strong>
+                {preference.description && (
+                  <p className={css.soft} dir="auto">
+                    {preference.description}
+                  </p>
+                )}
               </div>
               <Channel preference={preference} channel="email" onSet={change} />
               <Channel preference={preference} channel="push" onSet={change} />

@@ -90,7 +90,9 @@ function ApplicationCard({ application, isOpen: open, onOpen, ...person }: Appli
         <span className={css.roles}>
           {level === 'app_admin' && <Badge tone="accent">{common.sources.app_admin}</Badge>}
           {roles.slice(0, SUMMARY_ROLES).map((role) => (
-            <Badge key={role}>{role}</Badge>
+            <Badge key={role} title={role}>
+              {role}
+            </Badge>
           ))}
           {roles.length > SUMMARY_ROLES && <Badge>{words.moreRoles(roles.length - SUMMARY_ROLES)}</Badge>}
         </span>

@@ -141,7 +141,7 @@ function RoleChoice({ email, app, draft, onDraft }: RoleChoiceProps) {
           <Switch
             key={code}
             label={<code>{code}</code>}
-            hint={description}
+            hint={description && <bdi>{description}</bdi>}
             checked={isHeld(draft, app, code, codes)}
             onChecked={() => onDraft(turned(draft, app, code, codes))}
           />

@@ -154,6 +154,8 @@ export const people: typeof en = {
   channels: 'Kanály',
   inNotifications: 'Otevřít v Oznámeních',
   nothingSent: 'Této osobě nebylo nic odesláno.',
+  channelNames: { email: 'e-mail', push: 'push' },
+  deliveryStates: { queued: 'čeká', sending: 'odesílá se', sent: 'doručeno', failed: 'selhalo' },
   sendStates: {
     queued: 'čeká',
     sent: 'odesláno',

@@ -151,5 +151,7 @@ export const people = {
   channels: 'Channels',
   inNotifications: 'Open in Notifications',
   nothingSent: 'Nothing was sent to this person.',
+  channelNames: { email: 'e-mail', push: 'push' },
+  deliveryStates: { queued: 'queued', sending: 'being sent', sent: 'delivered', failed: 'failed' },
   sendStates: { queued: 'queued', sent: 'sent', partial: 'partly sent', failed: 'failed', suppressed: 'not wanted' },
 };

@@ -45,7 +45,13 @@ export function Sent({ email }: PersonProps) {
     {
       title: words.channels,
       wide: true,
-      cell: ({ deliveries }) => deliveries.map(({ channel, status }) => `${channel}: ${status}`).join(', '),
+      cell: ({ deliveries }) =>
+        deliveries
+          .map(({ channel, status }) => {
+            const state = words.deliveryStates[status as keyof typeof words.deliveryStates] ?? status;
+            return `${words.channelNames[channel as keyof typeof words.channelNames] ?? channel}: ${state}`;
+          })
+          .join(', '),
       csv: ({ deliveries }) => deliveries.map(({ channel, status }) => `${channel}: ${status}`).join(', '),
     },
     {

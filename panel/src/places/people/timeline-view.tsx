@@ -88,7 +88,7 @@ function Happened({ record, email }: { record: AuditRecord; email: string }) {
       </p>
       {inMargin(differencesOf(record)).map(({ name, before, after }) => (
         <p key={name} className={css.difference}>
-          <span className={css.soft}>{name}</span> {before !== null && <del>{before}</del>}{' '}
+          <bdi className={css.soft}>{name}</bdi> {before !== null && <del>{before}</del>}{' '}
           {after !== null && <ins>{after}</ins>}
         </p>
       ))}
@@ -98,7 +98,12 @@ function Happened({ record, email }: { record: AuditRecord; email: string }) {
         </time>
         {' · '}
         {actor.kind === 'user' && actor.name === email ? email : <Actor actor={record.actor} />}
-        {record.subject !== null && record.subject !== email && ` · ${record.subject}`}
+        {record.subject !== null && record.subject !== email && (
+          <>
+            {' · '}
+            <bdi>{record.subject}</bdi>
+          </>
+        )}
       </p>
     </article>
   );

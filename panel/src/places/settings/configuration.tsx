@@ -22,7 +22,7 @@ export function Configuration() {
   const all = useList('GET /api/admin/config', {});
   const listed = { ...all, items: all.items.filter((value) => isWanted(value, filters.values)) };
   const columns: readonly Column<Value>[] = [
-    { title: words.key, cell: ({ key }) => <code>{key}</code>, csv: ({ key }) => key },
+    { title: words.key, width: 'minmax(0, 1.4fr)', cell: ({ key }) => <code>{key}</code>, csv: ({ key }) => key },
     {
       title: words.value,
       width: 'minmax(0, 1.4fr)',
@@ -31,7 +31,7 @@ export function Configuration() {
     },
     {
       title: words.source,
-      width: '8rem',
+      width: 'minmax(7rem, 0.6fr)',
       cell: ({ source }) => <Badge tone={source === 'default' ? 'neutral' : 'accent'}>{words.sources[source]}</Badge>,
       csv: ({ source }) => source,
     },

@@ -27,7 +27,12 @@ export function Languages() {
   const listed = useList('GET /api/languages', {});
   useAction(words.add, () => setEditing('new'));
   const columns: readonly Column<LanguageRecord>[] = [
-    { title: common.code, width: '6rem', cell: ({ code }) => <code>{code}</code>, csv: ({ code }) => code },
+    {
+      title: common.code,
+      width: 'clamp(3.5rem, 8vw, 6rem)',
+      cell: ({ code }) => <code>{code}</code>,
+      csv: ({ code }) => code,
+    },
     { title: words.nativeName, cell: ({ nativeName }) => nativeName, csv: ({ nativeName }) => nativeName },
     { title: common.name, wide: true, cell: ({ name }) => name, csv: ({ name }) => name },
     {
@@ -46,7 +51,8 @@ export function Languages() {
     },
     {
       title: common.actions,
-      width: '10rem',
+      // Two words of any language side by side, and one below the other in a narrow window.
+      width: 'clamp(6rem, 16vw, 11.5rem)',
       cell: (language) => (
         <span className={css.acts}>
           <Button kind="quiet" aria-label={`${common.edit}: ${language.code}`} onClick={() => setEditing(language)}>

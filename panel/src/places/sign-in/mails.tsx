@@ -66,7 +66,9 @@ export function Mails() {
           <Table label={words.mailBrands} heads={[words.brand, words.organization]}>
             {sending.map(({ id, name, idpOrgId }) => (
               <tr key={id}>
-                <th scope="row">{name}</th>
+                <th scope="row">
+                  <bdi>{name}</bdi>
+                </th>
                 <td>
                   <code>{idpOrgId}</code>
                 </td>

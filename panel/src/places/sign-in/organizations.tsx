@@ -34,7 +34,7 @@ export function Organizations() {
     );
   }
   const columns: readonly Column<Organization>[] = [
-    { title: common.name, cell: ({ name }) => name },
+    { title: common.name, cell: ({ name }) => <bdi>{name}</bdi> },
     { title: words.domain, wide: true, cell: ({ primaryDomain }) => primaryDomain ?? '–' },
     { title: words.organization, wide: true, cell: ({ id }) => <code>{id}</code> },
     {

@@ -49,7 +49,7 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
           style={{ width: heading }}
           aria-colspan={props.roles.length + 1}
         >
-          <span>{row.name ?? words.applications.matrix.otherPermissions}</span>
+          <bdi title={row.name ?? undefined}>{row.name ?? words.applications.matrix.otherPermissions}</bdi>
           <span>{row.size}</span>
         </div>
       </div>

@@ -63,7 +63,7 @@ export default function RolePage({ appCode, mayEdit, roleCode, matrix, defines }
           )
         }
       >
-        {role.description && <p>{role.description}</p>}
+        {role.description && <p dir="auto">{role.description}</p>}
         <p className={css.soft}>{common.people(role.holders)}</p>
       </Card>
       <div className={css.columns}>

@@ -109,8 +109,8 @@ export function Preview({ preview }: { preview: UseQueryResult<Rendered> }) {
             <small>
               {words.push} · {words.now}
             </small>
-            <strong>{data.push.title}</strong>
-            <span>{data.push.body}</span>
+            <strong dir="auto">{data.push.title}</strong>
+            <bdi>{data.push.body}</bdi>
           </div>
           <section aria-label={words.text}>
             <span className={css.label}>{words.text}</span>

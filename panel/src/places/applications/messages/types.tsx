@@ -138,7 +138,11 @@ function TypeCard({ type, mayEdit, onEdit, onDelete, onAdd, ...variants }: TypeC
         </span>
       }
     >
-      {description && <p className={css.soft}>{description}</p>}
+      {description && (
+        <p className={css.soft} dir="auto">
+          {description}
+        </p>
+      )}
       <Variants {...variants} code={code} mayEdit={mayEdit} />
     </Card>
   );

@@ -162,7 +162,7 @@ function LastChanges({ appCode }: { appCode: string }) {
         {audit.data?.data.map(({ id, at, actor, action, subject }) => (
           <li key={id}>
             <span>
-              {activity.actions[action] ?? <code>{action}</code>} {subject !== null && subject}
+              {activity.actions[action] ?? <code>{action}</code>} {subject !== null && <bdi>{subject}</bdi>}
             </span>
             <span className={css.soft}>
               {actorName(actor, all)} · <Time iso={at} />

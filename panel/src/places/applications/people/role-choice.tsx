@@ -31,7 +31,12 @@ export function RoleChoice({ roles, chosen, onChosen, one = false, marked }: Rol
             onChange={(event) => onChosen(one ? new Set([code]) : withKey(chosen, code, event.target.checked))}
           />
           <span>
-            {code} {description && <small>{description}</small>}
+            {code}{' '}
+            {description && (
+              <small>
+                <bdi>{description}</bdi>
+              </small>
+            )}
           </span>
           {marked?.has(code) && <Badge tone="warn">{words.now}</Badge>}
         </label>

@@ -135,7 +135,7 @@ function About({ appCode, base, permission, table, actions }: AboutProps) {
       }
       actions={actions}
     >
-      {description && <p>{description}</p>}
+      {description && <p dir="auto">{description}</p>}
       <Facts facts={facts} />
       <span className={css.buttons}>
         <ButtonLink href={`/ask?app=${encodeURIComponent(appCode)}&permission=${encodeURIComponent(code)}`}>

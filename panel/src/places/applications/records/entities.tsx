@@ -46,7 +46,8 @@ export function Entities({ appCode, mayEdit }: ViewProps) {
                 </Button>
               </>
             ),
-            width: '9rem',
+            // Two words of any language side by side, and one below the other in a narrow window.
+            width: 'clamp(6rem, 16vw, 11.5rem)',
           },
         ]
       : []),
