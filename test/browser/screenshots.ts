@@ -4,7 +4,8 @@
  *   npm run panel && bin/node test/browser/screenshots.ts
  *
  * The folder may be given: `bin/node test/browser/screenshots.ts /tmp/pictures`. With `--all` it gets every view, in light, dark,
- * Czech and at 390 pixels, to be looked at one by one.
+ * Czech and at 390 pixels, to be looked at one by one; `--hard` with data that people type where nobody expected it. `--only` names
+ * views by a part of their names and looks: `--only matrix`, `--only narrow`.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,6 +16,7 @@ import { applyDemo } from '../../src/app/demo.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { launchChromium } from './chromium.ts';
+import { makeHard } from './hard-world.ts';
 import { openPanel, type PanelOptions, settled } from './panel.ts';
 import { PICTURES, SCREENS, type Screen } from './screens.ts';
 
@@ -27,17 +29,23 @@ const LOOKS: Readonly<Record<string, PanelOptions>> = {
 };
 
 const { values, positionals } = parseArgs({
-  options: { all: { type: 'boolean', default: false } },
+  options: {
+    all: { type: 'boolean', default: false },
+    hard: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+  },
   allowPositionals: true,
 });
 const folder = positionals[0] ?? 'docs/pictures';
-if (values.all && positionals[0] === undefined) throw new Error('--all needs a folder, such as /tmp/pictures');
+const every = values.all || values.hard;
+if (every && positionals[0] === undefined) throw new Error('every view needs a folder, such as /tmp/pictures');
 await mkdir(folder, { recursive: true });
 const dataDir = await mkdtemp(join(tmpdir(), 'usher-pictures.'));
 const [usher, browser] = await Promise.all([startUsher({ url: null, dataDir }), launchChromium()]);
 try {
   await applyDemo(usher.app);
-  if (values.all) await takeAll(usher, browser);
+  if (values.hard) await makeHard(usher);
+  if (every) await takeAll(usher, browser);
   else
     for (const { dark = false, width = 1280, ...screen } of PICTURES)
       await take(usher, browser, screen, { dark, width });
@@ -51,7 +59,7 @@ try {
 async function takeAll(from: RunningUsher, by: Browser): Promise<void> {
   await sendSome(from);
   for (const [look, options] of Object.entries(LOOKS)) {
-    for (const screen of SCREENS) {
+    for (const screen of SCREENS.filter(({ name }) => `${name}-${look}`.includes(values.only))) {
       try {
         await take(from, by, { ...screen, name: `${screen.name}-${look}` }, options);
       } catch (error) {
