@@ -127,7 +127,7 @@ describe('PgBouncer with these lines', () => {
   });
 
   afterAll(async () => {
-    await bouncer.close();
+    await bouncer?.close();
   });
 
   test('lets two migrate at once, and nothing of it stays on its connections', async () => {
