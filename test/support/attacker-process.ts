@@ -4,9 +4,12 @@
  */
 import http2 from 'node:http2';
 import net from 'node:net';
+import { constants, setPriority } from 'node:os';
 import { PREFACE, settings } from '../wire/frames.ts';
 import { wireAttacks } from './wire-attacks.ts';
 
+// What an attack costs the service is looked at, not what the attacker takes of the processor that the good client shares with it.
+setPriority(constants.priority.PRIORITY_LOW);
 const [attack = '', rest = '', grpc = '', ms = '', key = '', connections = '0'] = process.argv.slice(2);
 const REST = Number(rest);
 const GRPC = Number(grpc);
