@@ -54,7 +54,7 @@ export function Page({ title, lead, trail = [], actions, readOnly = false, child
   );
 }
 
-/** For a bar of tabs, which scrolls in a narrow window: what is shown is in sight. `current` says when that is another one. */
+/** For a bar of tabs that scrolls in a narrow window: keeps the tab that is open in sight. `current` is its path. */
 export function useTabInSight(current: string | undefined): RefObject<HTMLElement | null> {
   const bar = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another view is what moves it
