@@ -46,8 +46,6 @@ import type { Metric } from './rpc-process.ts';
 import { RpcProcesses } from './rpc-processes.ts';
 import { openWaitingRoom } from './waiting-room.ts';
 
-export type { Addresses } from './listeners.ts';
-
 /** Parts that tests replace. */
 export interface Parts {
   clock?: Clock;

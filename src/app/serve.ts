@@ -4,9 +4,10 @@ import { usherCommand } from '../base/command.ts';
 import { createLogger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
 import { StartEnded } from '../persistence/open.ts';
-import { type Addresses, type App, buildApp, type Parts } from './app.ts';
+import { type App, buildApp, type Parts } from './app.ts';
 import { closeInTime } from './closing.ts';
 import { applyDemo, demoDecisions } from './demo.ts';
+import type { Addresses } from './listeners.ts';
 
 interface ServeOptions {
   config: Config;

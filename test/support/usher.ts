@@ -1,4 +1,5 @@
-import { type Addresses, type App, buildApp, type Parts } from '../../src/app/app.ts';
+import { type App, buildApp, type Parts } from '../../src/app/app.ts';
+import type { Addresses } from '../../src/app/listeners.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { toConfig } from '../../src/config/config.ts';
 import type { TestStorage } from './databases.ts';
