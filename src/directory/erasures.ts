@@ -16,7 +16,6 @@ import {
   countLater,
   type ErasureRow,
   findErasure,
-  holdPersonAlone,
   isMentioned,
   type Renaming,
   readErasure,
@@ -25,6 +24,7 @@ import {
   scopesOf,
   unfinishedErasures,
 } from '../persistence/directory/erasure.ts';
+import { holdPeopleAlone } from '../persistence/people.ts';
 import { refuseLastSuperadmin } from '../persistence/superadmins.ts';
 import { unknownUser } from './users.ts';
 
@@ -84,7 +84,7 @@ export class Erasures {
   async #begin(tx: Tx, renaming: Renaming, isRehearsal: boolean): Promise<Outcome<Begun> & { noted: boolean }> {
     const { email, pseudonym } = renaming;
     await refuseLastSuperadmin(tx, email);
-    const person = await holdPersonAlone(tx, email);
+    const person = (await holdPeopleAlone(tx, [email])).get(email)?.id ?? null;
     if (person === null) {
       // In a statement of its own: another erasure may have been waited for.
       const earlier = await findErasure(tx, pseudonym);

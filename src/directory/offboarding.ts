@@ -5,16 +5,15 @@ import { refuseField } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import { recordAll } from '../persistence/audit.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { type Removed, removeRights } from '../persistence/directory/erasure.ts';
+import { type RemovedRights, removeRights } from '../persistence/directory/erasure.ts';
 import {
   administeredBy,
   type Holding,
   handOverAdministration,
-  holdPeopleAlone,
-  isActivePerson,
   readHoldings,
 } from '../persistence/directory/offboarding.ts';
 import { setBlocked } from '../persistence/directory/users.ts';
+import { holdPeopleAlone } from '../persistence/people.ts';
 import { refuseLastSuperadmin } from '../persistence/superadmins.ts';
 import { unknownUser } from './users.ts';
 
@@ -22,7 +21,7 @@ const ACTION = 'user.offboarded';
 
 export interface Offboarded {
   email: string;
-  removed: Pick<Removed, 'superadmins' | 'appAdmins' | 'roles' | 'overrides'>;
+  removed: RemovedRights;
   /** The codes of the applications that the other person administers from now on, and did not before. */
   handedOver: string[];
 }
@@ -85,7 +84,7 @@ async function holdBoth(
 ): Promise<{ person: number; successor: number | null }> {
   if (handOverTo === email) refuseField('handOverTo', 'must be another person');
   const held = await holdPeopleAlone(tx, handOverTo === null ? [email] : [email, handOverTo]);
-  const person = held.get(email);
+  const person = held.get(email)?.id;
   if (person === undefined) throw unknownUser(email);
   if (handOverTo === null) return { person, successor: null };
   const successor = held.get(handOverTo);
@@ -93,6 +92,6 @@ async function holdBoth(
     const message = `handOverTo: there is no user ${handOverTo}.`;
     throw new UsherError('UNKNOWN_REFERENCE', message, { details: { path: 'handOverTo' } });
   }
-  if (!(await isActivePerson(tx, successor))) refuseField('handOverTo', 'must be an active person');
-  return { person, successor };
+  if (!successor.active) refuseField('handOverTo', 'must be an active person');
+  return { person, successor: successor.id };
 }

@@ -69,6 +69,24 @@ export async function holdPeople(tx: Tx, emails: readonly string[]): Promise<Map
   return new Map(rows.map(({ id, email }) => [email, id]));
 }
 
+/** A person whose row is locked. */
+export interface HeldPerson {
+  readonly id: number;
+  /** Whether they may sign in. */
+  readonly active: boolean;
+}
+
+/**
+ * As `holdPeople`, but locked against every write that refers to these people: what is read of their rights after this call is all that
+ * there is, and who waited for a removal finds that the person is gone.
+ */
+export async function holdPeopleAlone(tx: Tx, emails: readonly string[]): Promise<Map<string, HeldPerson>> {
+  const { rows } = await sql<HeldPerson & { email: string }>`
+    select id, email, provider_active and not blocked as active from person where email = any(${emails}::text[])
+    order by id for update`.execute(tx.kysely);
+  return new Map(rows.map(({ id, email, active }) => [email, { id, active }]));
+}
+
 /** The id of the address; null for an unknown one. */
 export async function personIdOf(tx: Tx, email: string): Promise<number | null> {
   return (await idsOf(tx, [email])).get(email) ?? null;

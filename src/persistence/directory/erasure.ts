@@ -29,6 +29,7 @@ export const REMOVED_KINDS = [
 export type RemovedKind = (typeof REMOVED_KINDS)[number];
 /** How many rows of each kind. */
 export type Removed = Record<RemovedKind, number>;
+export type RemovedRights = Pick<Removed, 'superadmins' | 'appAdmins' | 'roles' | 'overrides'>;
 
 /** An erasure as its receipt tells it: no address. */
 export interface ErasureRow {
@@ -56,16 +57,7 @@ function none(): Removed {
   return Object.fromEntries(REMOVED_KINDS.map((kind) => [kind, 0])) as Removed;
 }
 
-/**
- * The id of the address's person, locked against every write that refers to them until the transaction ends: those find afterwards
- * that the person is gone, and begin anew. Null for an address without a row.
- */
-export async function holdPersonAlone({ kysely }: Tx, email: string): Promise<number | null> {
-  const row = await kysely.selectFrom('person').select('id').where('email', '=', email).forUpdate().executeTakeFirst();
-  return row?.id ?? null;
-}
-
-/** The parts of the policy in which a person has something: call it before `removePerson`, under the person's lock. */
+/** The parts of the policy in which a person has something: call it before `removeRights`, under the person's lock. */
 export async function scopesOf({ kysely }: Tx, person: number, email: string): Promise<Scope[]> {
   const { rows } = await sql<{ code: string }>`
     select code from application where id in (
@@ -76,7 +68,7 @@ export async function scopesOf({ kysely }: Tx, person: number, email: string): P
 }
 
 /** $1 the person. */
-const REMOVE_RIGHTS = new Prepared<Pick<Removed, 'superadmins' | 'appAdmins' | 'roles' | 'overrides'>>(
+const REMOVE_RIGHTS = new Prepared<RemovedRights>(
   'remove_rights',
   `
     with s as (delete from superadmin where person_id = $1::bigint returning 1),
@@ -88,10 +80,7 @@ const REMOVE_RIGHTS = new Prepared<Pick<Removed, 'superadmins' | 'appAdmins' | '
 );
 
 /** Ends every right of a person; returns how many of each kind there were. */
-export async function removeRights(
-  tx: Tx,
-  person: number,
-): Promise<Pick<Removed, 'superadmins' | 'appAdmins' | 'roles' | 'overrides'>> {
+export async function removeRights(tx: Tx, person: number): Promise<RemovedRights> {
   return await REMOVE_RIGHTS.row(tx, person);
 }
 

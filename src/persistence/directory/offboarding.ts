@@ -3,16 +3,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/**
- * The ids of those addresses that have a row, locked against every write that refers to these people until the transaction ends: what
- * is read of their rights after this call is all that there is. In the order of ids, as everybody locks several people.
- */
-export async function holdPeopleAlone({ kysely }: Tx, emails: readonly string[]): Promise<Map<string, number>> {
-  const { rows } = await sql<{ id: number; email: string }>`
-    select id, email from person where email = any(${emails}::text[]) order by id for update`.execute(kysely);
-  return new Map(rows.map(({ id, email }) => [email, id]));
-}
-
 /** What a person has in one application. */
 export interface Holding {
   code: string;
@@ -44,16 +34,6 @@ export async function administeredBy({ kysely }: Tx, email: string): Promise<str
     select a.code from app_admin m join application a on a.id = m.application_id
     where m.person_id = (select id from person where email = ${email}) order by a.code`.execute(kysely);
   return rows.map(({ code }) => code);
-}
-
-/** Whether the person may sign in; their row is locked. */
-export async function isActivePerson({ kysely }: Tx, person: number): Promise<boolean> {
-  const row = await kysely
-    .selectFrom('person')
-    .select(['provider_active', 'blocked'])
-    .where('id', '=', person)
-    .executeTakeFirstOrThrow();
-  return row.provider_active && !row.blocked;
 }
 
 /** Makes one person an administrator of another one's applications; returns the codes of those that are new to them. */
