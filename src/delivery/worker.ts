@@ -58,6 +58,8 @@ const PER_LANE = Object.fromEntries(Object.values(CHANNELS).map(({ lanes, perLan
 const UNREAD_MS = 2000;
 /** Deliveries started in one turn of the event loop. */
 const BEGIN_IN_A_TURN = 4;
+/** Why the wait for the next claim ended. */
+const RUNG = Symbol('rung');
 /** The delivery is due again when its lease ends. */
 const UNSETTLED = 'delivery not settled; due again after its lease';
 
@@ -138,7 +140,10 @@ export class DeliveryWorker {
     return this.#parts.clock.monotonic() - this.#lookedAt;
   }
 
-  readonly #ring = (): void => this.#rung.abort();
+  readonly #ring = (): void => {
+    // An abort creates an exception with its stack, also where it has no effect; deliveries that end ring by the hundred.
+    if (!this.#rung.signal.aborted) this.#rung.abort(RUNG);
+  };
 
   async #claiming(): Promise<void> {
     while (!this.#closing) {
