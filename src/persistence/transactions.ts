@@ -136,7 +136,9 @@ export class Transactions {
     } catch (error) {
       await this.#rollback(trx);
       if (isRefusedCommit(error) || isUnbegun(error)) throw error;
-      this.#follower?.dropAll();
+      // A write without scopes touched no policy: what is cached is as true as before, and a database that is away is the worst
+      // moment to forget it.
+      if (ending.scopes.length > 0) this.#follower?.dropAll();
       throw new UsherError(
         'OUTCOME_UNKNOWN',
         'The connection was lost while the change was being committed: check whether it was made.',

@@ -83,6 +83,18 @@ describe('connections cut during COMMIT', () => {
     },
   );
 
+  test('a write that touches no policy forgets nothing when its COMMIT is cut', async () => {
+    const database = await throughProxy();
+    const calls: string[] = [];
+    database.follow({ reach: async () => void calls.push('reach'), dropAll: () => calls.push('drop') });
+    const cutting = proxy.cutOn('commit\0', 'before');
+    const { error } = await timed(database.change(async () => ({ result: null, scopes: [] })));
+    await cutting;
+    expect(error).toMatchObject({ code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' });
+    expect(calls).toEqual([]);
+    await database.close();
+  });
+
   test('a connection cut before COMMIT was sent wrote nothing, for certain', async () => {
     const database = await throughProxy();
     const calls: string[] = [];

@@ -124,18 +124,11 @@ async function isAllowed({ app, rest }: RunningUsher, minRevision?: string): Pro
     },
     body: JSON.stringify({ email: ADA, app: 'shop', permission: 'read' }),
   });
-  if (response.status !== 200) throw new CheckRefused(response.status, await response.text());
+  if (response.status !== 200) throw new CheckRefused(`${response.status} ${await response.text()}`);
   return ((await response.json()) as { data: { allowed: boolean } }).data.allowed;
 }
 
-class CheckRefused extends Error {
-  readonly status: number;
-
-  constructor(status: number, text: string) {
-    super(text);
-    this.status = status;
-  }
-}
+class CheckRefused extends Error {}
 
 describe('a failover behind HAProxy', () => {
   test('answers no check wrongly, loses no acknowledged write, and takes writes again by itself', async () => {
@@ -186,8 +179,8 @@ describe('a failover behind HAProxy', () => {
     expect(before).toBeGreaterThan(0);
     expect(acknowledged.length).toBeGreaterThan(before);
     expect(checks).toBeGreaterThan(0);
-    // Refused for want of a fact, in the second that the failover takes.
-    for (const { status } of unanswered) expect(status).toBe(503);
+    // What this instance wrote when the connections were cut touched no policy, so its cache stayed.
+    expect(unanswered.map(({ message }) => message)).toEqual([]);
     const { rows } = await there.query<{ name: string }>(`select revision || '.' || nonce as name from policy_change`);
     const kept = new Set(rows.map(({ name }) => name));
     expect(acknowledged.filter((revision) => !kept.has(revision))).toEqual([]);
