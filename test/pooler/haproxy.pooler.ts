@@ -1,9 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { SHOP } from '../faults/shop.ts';
@@ -14,12 +16,15 @@ import { type PostgresServer, startPostgres } from '../support/postgres-server.t
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 /**
- * A failover behind HAProxy, with the configuration of docs/guides/postgresql.md: a primary with a synchronous standby, each beside a
+ * Failovers behind HAProxy, with the configuration of docs/guides/postgresql.md: a primary with a synchronous standby, each beside a
  * responder that says what Patroni's would, and two services: one writes and the other checks while the primary ends and the standby is
- * promoted. (One whose write has an unknown outcome forgets what it knows, and answers again with the new primary.)
- * Not part of `npm test`: HAProxy must be installed, or named in HAPROXY.
+ * promoted. (One whose change of rights has an unknown outcome forgets what it knows, and answers again with the new primary.)
+ * Not part of `npm test`: HAProxy must be installed, or named in HAPROXY. USHER_FAILOVERS is how many of each kind there are.
  */
 const ADA = 'ada@example.com';
+/** How the primary ends: stopped in order, at once, or not at all: it hangs, with every connection open. */
+const KINDS = ['stopped', 'ended at once', 'frozen'] as const;
+const RUNS = Array.from({ length: Number(process.env.USHER_FAILOVERS ?? 1) }, (_, n) => n + 1);
 
 /** What Patroni answers at /primary. */
 async function startResponder(url: string): Promise<{ port: number; server: Server }> {
@@ -44,37 +49,55 @@ async function startResponder(url: string): Promise<{ port: number; server: Serv
   return { server, port: typeof address === 'object' && address !== null ? address.port : 0 };
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'usher-haproxy-'));
-const responders: Server[] = [];
-let primary: PostgresServer;
-let standby: PostgresServer;
-let proxy: ChildProcess;
-let writing: RunningUsher;
-let checking: RunningUsher;
-let there: pg.Client;
+/** A primary and its synchronous standby behind HAProxy, and what uses them. */
+class Pair {
+  readonly folder = mkdtempSync(join(tmpdir(), 'usher-haproxy-'));
+  readonly #ends: (() => unknown)[] = [];
+  primary!: PostgresServer;
+  standby!: PostgresServer;
+  writing!: RunningUsher;
+  checking!: RunningUsher;
+  /** Straight to the standby. */
+  there!: pg.Client;
 
-beforeAll(async () => {
-  primary = await startPostgres({ maxConnections: 100 });
-  const { url } = await createDatabase({ server: primary, empty: true });
-  standby = await startPostgres({ maxConnections: 100, standbyOf: primary });
-  const admin = new pg.Client({ connectionString: primary.url });
-  await admin.connect();
-  await admin.query(`alter system set synchronous_standby_names = '*'`);
-  // Stronger than the setting that the servers of tests are started with.
-  await admin.query('alter role postgres set synchronous_commit = on');
-  await admin.query('select pg_reload_conf()');
-  await admin.end();
-  const lines: string[] = [];
-  for (const [name, server] of Object.entries({ a: primary, b: standby })) {
-    const responder = await startResponder(server.url);
-    responders.push(responder.server);
-    lines.push(`  server ${name} 127.0.0.1:${server.port} check port ${responder.port}`);
+  static async start(): Promise<Pair> {
+    const pair = new Pair();
+    pair.primary = await startPostgres({ maxConnections: 100 });
+    const { url } = await createDatabase({ server: pair.primary, empty: true });
+    pair.standby = await startPostgres({ maxConnections: 100, standbyOf: pair.primary });
+    await pair.#demandStandby();
+    const port = await pair.#startProxy();
+    const through = url.replace(`:${pair.primary.port}/`, `:${port}/`);
+    pair.writing = await startUsher({ url: through, dataDir: join(pair.folder, 'writing') });
+    pair.checking = await startUsher({ url: through, dataDir: join(pair.folder, 'checking') });
+    pair.there = new pg.Client({ connectionString: url.replace(`:${pair.primary.port}/`, `:${pair.standby.port}/`) });
+    await pair.there.connect();
+    for (const operation of SHOP) await pair.write(operation);
+    return pair;
   }
-  const port = await freePort();
-  const file = join(folder, 'haproxy.cfg');
-  writeFileSync(
-    file,
-    `defaults
+
+  async #demandStandby(): Promise<void> {
+    const admin = new pg.Client({ connectionString: this.primary.url });
+    await admin.connect();
+    await admin.query(`alter system set synchronous_standby_names = '*'`);
+    // Stronger than the setting that the servers of tests are started with.
+    await admin.query('alter role postgres set synchronous_commit = on');
+    await admin.query('select pg_reload_conf()');
+    await admin.end();
+  }
+
+  async #startProxy(): Promise<number> {
+    const lines: string[] = [];
+    for (const [name, server] of Object.entries({ a: this.primary, b: this.standby })) {
+      const responder = await startResponder(server.url);
+      this.#ends.push(() => responder.server.close());
+      lines.push(`  server ${name} 127.0.0.1:${server.port} check port ${responder.port}`);
+    }
+    const port = await freePort();
+    const file = join(this.folder, 'haproxy.cfg');
+    writeFileSync(
+      file,
+      `defaults
   mode tcp
   timeout connect 1s
   timeout client 1h
@@ -87,34 +110,41 @@ listen primary
   default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
 ${lines.join('\n')}
 `,
-  );
-  proxy = spawn(process.env.HAPROXY ?? 'haproxy', ['-db', '-f', file], { stdio: 'ignore' });
-  await once(proxy, 'spawn');
-  // Both count as up until the first checks.
-  await new Promise((resolve) => setTimeout(resolve, 3000));
-  const through = url.replace(`:${primary.port}/`, `:${port}/`);
-  writing = await startUsher({ url: through, dataDir: join(folder, 'writing') });
-  checking = await startUsher({ url: through, dataDir: join(folder, 'checking') });
-  there = new pg.Client({ connectionString: url.replace(`:${primary.port}/`, `:${standby.port}/`) });
-  await there.connect();
-  for (const operation of SHOP) await write(operation);
-}, 120_000);
+    );
+    const proxy = spawn(process.env.HAPROXY ?? 'haproxy', ['-db', '-f', file], { stdio: 'ignore' });
+    this.#ends.push(() => proxy.kill('SIGKILL'));
+    await once(proxy, 'spawn');
+    // Both count as up until the first checks.
+    await delay(3000);
+    return port;
+  }
 
-afterAll(async () => {
-  await checking?.close();
-  await writing?.close();
-  await there?.end();
-  proxy?.kill('SIGKILL');
-  for (const responder of responders) responder.close();
-  await Promise.all([standby?.close(), primary?.close()]);
-  rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+  async write(operation: Operation): Promise<string> {
+    return (await this.writing.app.database.change((tx) => carryOut(tx, operation))).revision;
+  }
 
-async function write(operation: Operation): Promise<string> {
-  return (await writing.app.database.change((tx) => carryOut(tx, operation))).revision;
+  async end(kind: (typeof KINDS)[number]): Promise<void> {
+    if (kind === 'ended at once') return await this.primary.close();
+    if (kind === 'stopped') return void process.kill(this.primary.pid, 'SIGINT');
+    const { stdout } = await promisify(execFile)('pgrep', ['-P', String(this.primary.pid)]);
+    const all = [this.primary.pid, ...stdout.trim().split('\n').map(Number)];
+    for (const pid of all) process.kill(pid, 'SIGSTOP');
+    this.#ends.push(() => {
+      for (const pid of all) process.kill(pid, 'SIGCONT');
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.checking.close();
+    await this.writing.close();
+    await this.there.end();
+    for (const end of this.#ends) end();
+    await Promise.all([this.standby.close(), this.primary.close()]);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
 }
 
-async function isAllowed({ app, rest }: RunningUsher, minRevision?: string): Promise<boolean> {
+async function isAllowed({ app, rest }: RunningUsher, email: string, minRevision?: string): Promise<boolean> {
   const response = await fetch(`${rest}/api/check`, {
     method: 'POST',
     headers: {
@@ -122,7 +152,7 @@ async function isAllowed({ app, rest }: RunningUsher, minRevision?: string): Pro
       'x-internal-api-key': app.localKey ?? '',
       ...(minRevision === undefined ? {} : { 'usher-min-revision': minRevision }),
     },
-    body: JSON.stringify({ email: ADA, app: 'shop', permission: 'read' }),
+    body: JSON.stringify({ email, app: 'shop', permission: 'read' }),
   });
   if (response.status !== 200) throw new CheckRefused(`${response.status} ${await response.text()}`);
   return ((await response.json()) as { data: { allowed: boolean } }).data.allowed;
@@ -130,71 +160,108 @@ async function isAllowed({ app, rest }: RunningUsher, minRevision?: string): Pro
 
 class CheckRefused extends Error {}
 
-describe('a failover behind HAProxy', () => {
-  test('answers no check wrongly, loses no acknowledged write, and takes writes again by itself', async () => {
-    const granted = await write({ kind: 'roles-of-user', app: 'shop', email: ADA, roles: ['reader'] });
-    expect(await isAllowed(checking, granted)).toBe(true);
-    const acknowledged: string[] = [];
-    const refused = new Set<string>();
-    let checks = 0;
-    const unanswered: CheckRefused[] = [];
-    let going = true;
-    let lastRefusal = 0;
-    let goodAgain = 0;
-    const writer = async (email: string): Promise<void> => {
-      for (let n = 0; going; n++) {
-        try {
-          const roles = n % 2 === 0 ? ['reader'] : [];
-          acknowledged.push(await write({ kind: 'roles-of-user', app: 'shop', email, roles }));
-          if (lastRefusal > 0 && goodAgain === 0) goodAgain = performance.now();
-        } catch (error) {
-          refused.add((error as { code?: string }).code ?? String(error));
-          lastRefusal = performance.now();
-          goodAgain = 0;
-        }
+/** Checks and writes that go on while the primary ends. */
+class Load {
+  readonly acknowledged: string[] = [];
+  /** Codes of writes that were refused. */
+  readonly refused = new Set<string>();
+  readonly unanswered = { warm: [] as string[], cold: [] as string[] };
+  readonly slowestMs = { warm: 0, cold: 0 };
+  readonly checks = { warm: 0, cold: 0 };
+  /** When the first write after the last refused one was acknowledged; 0 until then. */
+  goodAgain = 0;
+  #lastRefusal = 0;
+  #going = true;
+  readonly #pair: Pair;
+  readonly #work: Promise<unknown>;
+
+  constructor(pair: Pair) {
+    this.#pair = pair;
+    this.#work = Promise.all([
+      this.#write('one@example.com'),
+      this.#write('two@example.com'),
+      this.#ask('warm', () => ADA, true),
+      this.#ask('cold', (n) => `stranger${n}@example.com`, false),
+    ]);
+  }
+
+  async stop(): Promise<void> {
+    this.#going = false;
+    await this.#work;
+  }
+
+  async #write(email: string): Promise<void> {
+    for (let n = 0; this.#going; n++) {
+      try {
+        const roles = n % 2 === 0 ? ['reader'] : [];
+        this.acknowledged.push(await this.#pair.write({ kind: 'roles-of-user', app: 'shop', email, roles }));
+        if (this.#lastRefusal > 0 && this.goodAgain === 0) this.goodAgain = performance.now();
+      } catch (error) {
+        this.refused.add((error as { code?: string }).code ?? String(error));
+        this.#lastRefusal = performance.now();
+        this.goodAgain = 0;
       }
-    };
-    const asker = async (): Promise<void> => {
-      for (; going; checks++) {
-        try {
-          expect(await isAllowed(checking)).toBe(true);
-        } catch (error) {
-          if (!(error instanceof CheckRefused)) throw error;
-          unanswered.push(error);
-        }
+    }
+  }
+
+  async #ask(kind: 'warm' | 'cold', who: (n: number) => string, expected: boolean): Promise<void> {
+    for (; this.#going; this.checks[kind]++) {
+      const begun = performance.now();
+      try {
+        expect(await isAllowed(this.#pair.checking, who(this.checks[kind]))).toBe(expected);
+      } catch (error) {
+        if (!(error instanceof CheckRefused)) throw error;
+        this.unanswered[kind].push(error.message);
       }
-    };
-    const load = Promise.all([writer('one@example.com'), writer('two@example.com'), asker()]);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    const before = acknowledged.length;
+      this.slowestMs[kind] = Math.max(this.slowestMs[kind], performance.now() - begun);
+      if (kind === 'cold') await delay(20);
+    }
+  }
+}
+
+describe.each(KINDS.flatMap((kind) => RUNS.map((n) => [kind, n] as const)))('a primary that is %s (%i)', (kind) => {
+  let pair: Pair;
+
+  beforeAll(async () => {
+    pair = await Pair.start();
+  }, 120_000);
+
+  afterAll(async () => {
+    await pair.close();
+  }, 60_000);
+
+  test('a failover answers no check wrongly, loses no acknowledged write, and ends by itself', async () => {
+    const granted = await pair.write({ kind: 'roles-of-user', app: 'shop', email: ADA, roles: ['reader'] });
+    expect(await isAllowed(pair.checking, ADA, granted)).toBe(true);
+    const load = new Load(pair);
+    await delay(1000);
+    const before = load.acknowledged.length;
     const ended = performance.now();
-    await primary.close();
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    await there.query('select pg_promote()');
-    while (goodAgain === 0 && performance.now() < ended + 30_000)
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    going = false;
-    await load;
+    await pair.end(kind);
+    await delay(400);
+    await pair.there.query('select pg_promote()');
+    while (load.goodAgain === 0 && performance.now() < ended + 30_000) await delay(20);
+    await delay(1000);
+    await load.stop();
+    const { acknowledged, checks, unanswered } = load;
+    if (process.env.USHER_TABLE !== undefined) {
+      const { refused, slowestMs, goodAgain } = load;
+      const line = { kind, acknowledged: acknowledged.length, refused: [...refused], checks, slowestMs, unanswered };
+      console.info(JSON.stringify({ ...line, writesAgainAfterMs: goodAgain - ended }));
+    }
     expect(before).toBeGreaterThan(0);
     expect(acknowledged.length).toBeGreaterThan(before);
-    expect(checks).toBeGreaterThan(0);
+    expect(checks.warm).toBeGreaterThan(0);
     // What this instance wrote when the connections were cut touched no policy, so its cache stayed.
-    expect(unanswered.map(({ message }) => message)).toEqual([]);
-    const { rows } = await there.query<{ name: string }>(`select revision || '.' || nonce as name from policy_change`);
+    expect(unanswered.warm).toEqual([]);
+    const { rows } = await pair.there.query<{ name: string }>(
+      `select revision || '.' || nonce as name from policy_change`,
+    );
     const kept = new Set(rows.map(({ name }) => name));
     expect(acknowledged.filter((revision) => !kept.has(revision))).toEqual([]);
-    for (const code of refused) expect(['UNAVAILABLE', 'OUTCOME_UNKNOWN']).toContain(code);
-    expect(goodAgain - ended).toBeLessThan(15_000);
-    for (const usher of [writing, checking]) expect(await isAllowed(usher, acknowledged.at(-1))).toBe(true);
-    if (process.env.USHER_TABLE !== undefined) {
-      console.info({
-        acknowledged: acknowledged.length,
-        checks,
-        unanswered: unanswered.length,
-        refused,
-        writesAgainAfterMs: goodAgain - ended,
-      });
-    }
+    for (const code of load.refused) expect(['UNAVAILABLE', 'OUTCOME_UNKNOWN']).toContain(code);
+    expect(load.goodAgain - ended).toBeLessThan(15_000);
+    for (const usher of [pair.writing, pair.checking])
+      expect(await isAllowed(usher, ADA, acknowledged.at(-1))).toBe(true);
   }, 120_000);
 });
