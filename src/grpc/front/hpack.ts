@@ -21,6 +21,8 @@ const MAX_FIELDS = 128;
 export const FIELD_OVERHEAD = 32;
 /** SETTINGS_HEADER_TABLE_SIZE of both sides, unless the client sets its own. */
 export const USUAL_TABLE = 4096;
+/** The last place of the ring that holds a table: it has room for the most fields, whose names and values are empty. */
+const LAST_PLACE = USUAL_TABLE / FIELD_OVERHEAD - 1;
 
 const STATIC_NAMES: readonly string[] = (
   ',:authority,:method,:method,:path,:path,:scheme,:scheme,:status,:status,:status,:status,:status,:status,:status,' +
@@ -38,9 +40,12 @@ const STATIC_VALUES: readonly string[] = STATIC_NAMES.map((_, index) => {
 const STATIC_LENGTH = STATIC_NAMES.length - 1;
 
 export class HpackDecoder {
-  /** The dynamic table, oldest first. */
-  #names: string[] = [];
-  #values: string[] = [];
+  /** The dynamic table, a ring: one more field costs the same however many there are, and a block may hold thousands. */
+  readonly #names: string[] = [];
+  readonly #values: string[] = [];
+  /** The place of the next field, and how many there are. */
+  #next = 0;
+  #count = 0;
   #tableSize = 0;
   #tableLimit = USUAL_TABLE;
   /** Rises with each change of the dynamic table: as long as it stays, the same block means the same fields. */
@@ -89,18 +94,19 @@ export class HpackDecoder {
 
   #nameAt(index: number): string {
     if (index <= STATIC_LENGTH && index > 0) return STATIC_NAMES[index] as string;
-    return this.#dynamic(this.#names, index);
+    return this.#names[this.#placeOf(index)] as string;
   }
 
   #valueAt(index: number): string {
     if (index <= STATIC_LENGTH) return STATIC_VALUES[index] as string;
-    return this.#dynamic(this.#values, index);
+    return this.#values[this.#placeOf(index)] as string;
   }
 
-  #dynamic(column: readonly string[], index: number): string {
-    const found = column[column.length + STATIC_LENGTH - index];
-    if (index <= STATIC_LENGTH || found === undefined) throw malformed('an index outside the tables');
-    return found;
+  /** The newest field has the lowest index. */
+  #placeOf(index: number): number {
+    const age = index - STATIC_LENGTH;
+    if (age < 1 || age > this.#count) throw malformed('an index outside the tables');
+    return (this.#next - age) & LAST_PLACE;
   }
 
   #insert(name: string, value: string): void {
@@ -108,8 +114,10 @@ export class HpackDecoder {
     const size = name.length + value.length + FIELD_OVERHEAD;
     this.#evict(this.#tableLimit - size);
     if (size > this.#tableLimit) return;
-    this.#names.push(name);
-    this.#values.push(value);
+    this.#names[this.#next] = name;
+    this.#values[this.#next] = value;
+    this.#next = (this.#next + 1) & LAST_PLACE;
+    this.#count++;
     this.#tableSize += size;
   }
 
@@ -122,15 +130,15 @@ export class HpackDecoder {
 
   /** Forgets the oldest fields until the table has at most that size. */
   #evict(size: number): void {
-    let count = 0;
-    while (this.#tableSize > size && count < this.#names.length) {
-      const [name, value] = [this.#names[count] as string, this.#values[count] as string];
-      this.#tableSize -= name.length + value.length + FIELD_OVERHEAD;
-      count++;
+    while (this.#tableSize > size && this.#count > 0) {
+      const oldest = (this.#next - this.#count) & LAST_PLACE;
+      this.#tableSize -=
+        (this.#names[oldest] as string).length + (this.#values[oldest] as string).length + FIELD_OVERHEAD;
+      // Not kept until the ring comes round again: a text may be as large as the table.
+      this.#names[oldest] = '';
+      this.#values[oldest] = '';
+      this.#count--;
     }
-    if (count === 0) return;
-    this.#names.splice(0, count);
-    this.#values.splice(0, count);
   }
 
   /** RFC 7541 section 5.1; at most four bytes after the prefix, far above every length and index that is allowed here. */
@@ -151,6 +159,8 @@ export class HpackDecoder {
     if (this.#at >= this.#end) throw malformed('a field that is cut off');
     const huffman = (this.#bytes[this.#at] as number) >= 0x80;
     const length = this.#integer(7);
+    // Each text that is read out of the bytes is a call into native code, also an empty one.
+    if (length === 0) return '';
     const start = this.#at;
     const end = start + length;
     if (end > this.#end) throw malformed('a text that is cut off');

@@ -142,4 +142,60 @@ describe('header blocks', () => {
     fieldsOf(emptied, Buffer.concat([Buffer.from([0x40, 1, 0x61, 1, 0x62])]));
     expect(() => decode(emptied, '20be')).toThrow();
   });
+
+  test('the table is that of the RFC after any fields and sizes, to its last place', () => {
+    const text = fc.oneof({ weight: 3, arbitrary: fc.constant('') }, fc.stringMatching(/^[a-z]{0,8}$/), longText);
+    const change = fc.oneof(
+      { weight: 20, arbitrary: fc.record({ name: text, value: text, times: fc.integer({ min: 1, max: 150 }) }) },
+      { weight: 1, arbitrary: fc.record({ limit: fc.integer({ min: 0, max: 4096 }) }) },
+    );
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 12 }), (changes) => {
+        const [decoder, table] = [new HpackDecoder(), new PlainTable()];
+        for (const one of changes) {
+          if ('limit' in one) {
+            fieldsOf(decoder, integer(5, 0x20, one.limit));
+            table.resize(one.limit);
+          } else {
+            const block = encodeHeaders([one.name], [one.value], true);
+            for (let n = 0; n < one.times; n++) {
+              fieldsOf(decoder, block);
+              table.insert([one.name, one.value]);
+            }
+          }
+          const places = table.fields.map((_, index) => integer(7, 0x80, 62 + index));
+          expect(fieldsOf(decoder, Buffer.concat(places))).toEqual(table.fields);
+          const beyond = integer(7, 0x80, 62 + table.fields.length);
+          expect(() => fieldsOf(decoder, beyond)).toThrow('an index outside the tables');
+        }
+      }),
+    );
+  });
 });
+
+const longText = fc.integer({ min: 1, max: 5000 }).map((length) => 'x'.repeat(length));
+
+/** RFC 7541 section 4, word for word: the newest field first. */
+class PlainTable {
+  readonly fields: Field[] = [];
+  #limit = 4096;
+
+  insert(field: Field): void {
+    this.#evict(this.#limit - sizeOf(field));
+    if (sizeOf(field) <= this.#limit) this.fields.unshift(field);
+  }
+
+  resize(limit: number): void {
+    this.#limit = limit;
+    this.#evict(limit);
+  }
+
+  #evict(size: number): void {
+    let total = this.fields.reduce((sum, field) => sum + sizeOf(field), 0);
+    while (total > size && this.fields.length > 0) total -= sizeOf(this.fields.pop() as Field);
+  }
+}
+
+function sizeOf([name, value]: Field): number {
+  return name.length + value.length + 32;
+}
