@@ -1,21 +1,14 @@
 /** Mutated connections at the front alone, over pairs in memory: thousands a second, several interleaved in each turn. */
-import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HpackDecoder } from '../../bench/hpack.ts';
-import { createLogger } from '../../src/base/telemetry.ts';
-import { createHandles } from '../../src/grpc/answering.ts';
-import type { Handle } from '../../src/grpc/bridge.ts';
 import { Connection } from '../../src/grpc/front/connection.ts';
-import type { FrontService } from '../../src/grpc/front/service.ts';
-import { GrpcMetrics, METHODS } from '../../src/grpc/metrics.ts';
-import { CheckCache } from '../../src/grpc/request-cache.ts';
-import { WaitingCalls } from '../../src/grpc/waiting.ts';
+import { TURN_BYTES } from '../../src/grpc/front/inbound.ts';
 import { FakeClock } from '../engine/fake-clock.ts';
-import { SERVICE } from '../grpc/support.ts';
 import { type Random, seeded } from '../oracle/world.ts';
 import { Frame, FrameReader } from './frames.ts';
 import { unchanged } from './fuzz.ts';
-import { authorizeScripted, HalfWarmEngine, SCRIPTED_NAMES } from './half-warm-engine.ts';
+import { HalfWarmEngine, SCRIPTED_NAMES } from './half-warm-engine.ts';
+import { frontService, MemorySocket } from './in-memory.ts';
 import { mutate } from './mutator.ts';
 
 export interface MemoryFuzz {
@@ -35,37 +28,23 @@ export interface MemoryFuzzResult {
   readonly wrong: string[];
 }
 
-const ANSWERED = ['Check', 'BulkCheck', 'BatchCheck', 'Effective'];
-const HEALTH = '/grpc.health.v1.Health/Check';
 const WRONG_KEY = 'a-key-that-nobody-has';
 /** Connections that are open at the same time. */
 const TOGETHER = 16;
 /** Clients that are the same one but for their mistakes: making a good one costs far more than changing it. */
 const VARIANTS = 16;
 const MOST_WRONG = 5;
+/** Of a connection in a turn: the rest waits, behind any frame. */
+const PORTIONS = [128, 1024, 8192, TURN_BYTES];
 /** For what waits, and for what a deadline or a closed socket calls off. */
 const TIME_MS = 60_000;
-
-/** The client's side, and what it received. */
-class Socket extends Duplex {
-  readonly received: Buffer[] = [];
-
-  override _read(): void {
-    // Everything is pushed when it comes.
-  }
-
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.received.push(chunk);
-    done();
-  }
-}
 
 interface Client {
   readonly seed: number;
   readonly random: Random;
   readonly isStranger: boolean;
   readonly bytes: Buffer;
-  readonly socket: Socket;
+  readonly socket: MemorySocket;
   sent: number;
   closed: boolean;
 }
@@ -74,17 +53,20 @@ export async function fuzzInMemory({ seed, inputs, progress }: MemoryFuzz): Prom
   const seen: MemoryFuzzResult = { inputs: 0, bytes: 0, goaways: 0, answers: 0, passed: 0, wrong: [] };
   const clock = new FakeClock();
   const engine = new HalfWarmEngine();
-  const service = serviceOf(engine, clock, () => seen.passed++);
+  // The whole, with grpc-js, has `fuzz.test.ts`.
+  const service = frontService({ engine, clock, passed: () => seen.passed++ });
   for (let from = 0; from < inputs && seen.wrong.length < MOST_WRONG; from += TOGETHER) {
     const clients = Array.from({ length: TOGETHER }, (_, n) => clientOf(seed * 1_000_003 + from + n));
     for (const client of clients) {
       const closed = (): void => {
         client.closed = true;
       };
-      new Connection({ socket: client.socket, service, clock, closed });
+      const turnBytes = PORTIONS[client.seed % PORTIONS.length] as number;
+      new Connection({ socket: client.socket, service, clock, closed, turnBytes });
     }
     while (clients.some(write)) await nextTurn();
-    await nextTurn();
+    do await nextTurn();
+    while (clients.some(({ socket }) => !socket.destroyed && socket.isPaused()));
     await clock.advance(TIME_MS);
     for (const client of clients) examine(client, seen);
     for (const { socket } of clients) socket.destroy();
@@ -99,30 +81,10 @@ export async function fuzzInMemory({ seed, inputs, progress }: MemoryFuzz): Prom
   return seen;
 }
 
-function serviceOf(engine: HalfWarmEngine, clock: FakeClock, passed: () => void): FrontService {
-  const handles = createHandles(engine, new CheckCache(1_000_000));
-  const methods = ANSWERED.map((name) => {
-    return [
-      `/${SERVICE}/${name}`,
-      { index: METHODS.indexOf(name), handle: handles.get(name) as Handle, authorize: authorizeScripted },
-    ] as const;
-  });
-  return {
-    methods: new Map(methods),
-    served: new Set([...methods.map(([path]) => path), HEALTH, `/${SERVICE}/Explain`]),
-    calls: new WaitingCalls({ log: createLogger('silent'), metrics: new GrpcMetrics(), clock, deadlineMs: 10_000 }),
-    // grpc-js would be there. (`fuzz.test.ts` has the whole.)
-    inject: (behind) => {
-      passed();
-      behind.on('error', () => undefined).resume();
-    },
-  };
-}
-
 function clientOf(seed: number): Client {
   const random = seeded(seed);
   const { isStranger, bytes } = goodClient(Math.floor(seed / VARIANTS));
-  return { seed, random, isStranger, bytes: mutate(random, bytes), socket: new Socket(), sent: 0, closed: false };
+  return { seed, random, isStranger, bytes: mutate(random, bytes), socket: new MemorySocket(), sent: 0, closed: false };
 }
 
 interface GoodClient {

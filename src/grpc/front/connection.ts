@@ -2,43 +2,38 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { Behind } from './behind.ts';
-import { type ControlHost, checkLength, checkStream, DRAINING, KEEPALIVE, readControlFrame } from './control-frames.ts';
-import { DeadlineTimer } from './deadline-timer.ts';
-import { FrameReader } from './frame-reader.ts';
 import {
-  ConnectionFault,
-  ErrorCode,
-  Flag,
-  Frame,
-  goawayFrame,
-  MAX_STREAM_ID,
-  MAX_WINDOW,
-  Setting,
-  settingsFrame,
-} from './frames.ts';
+  type ControlHost,
+  checkLength,
+  checkStream,
+  DRAINING,
+  KEEPALIVE,
+  OUR_SETTINGS,
+  readControlFrame,
+} from './control-frames.ts';
+import { DeadlineTimer } from './deadline-timer.ts';
+import { ConnectionFault, ErrorCode, Flag, Frame, goawayFrame, MAX_STREAM_ID } from './frames.ts';
 import { HeadReader } from './head-reader.ts';
 import { type HeaderBlock, HeaderBlocks } from './header-blocks.ts';
-import { MAX_HEADER_LIST, USUAL_TABLE } from './hpack.ts';
+import { USUAL_TABLE } from './hpack.ts';
+import { Inbound, TURN_BYTES } from './inbound.ts';
 import { Verdict } from './other-calls.ts';
 import { Outbound } from './outbound.ts';
 import { Patience } from './patience.ts';
-import { Preface } from './preface.ts';
 import type { ClientSocket, ConnectionParts, FrontService } from './service.ts';
 import { Phase } from './stream.ts';
 import { StreamIds } from './stream-ids.ts';
 import { type Host, MAX_STREAMS, Streams } from './streams.ts';
 
-const OUR_SETTINGS = settingsFrame([
-  [Setting.MAX_CONCURRENT_STREAMS, MAX_STREAMS],
-  [Setting.MAX_HEADER_LIST_SIZE, MAX_HEADER_LIST],
-]);
+/** In bytes read: to look at a stream whose answer waits. A few bytes can ask for that of all streams. */
+const LOOK_COST = 16;
 
 export class Connection implements Host {
   readonly service: FrontService;
   readonly outbound: Outbound;
+  readonly #inbound: Inbound;
   readonly #socket: ClientSocket;
   readonly #clock: Clock;
-  readonly #reader: FrameReader;
   readonly #heads: HeadReader;
   readonly #blocks = new HeaderBlocks();
   readonly #streams: Streams;
@@ -59,7 +54,6 @@ export class Connection implements Host {
     onStreamFault: (id, errorCode) => this.#streamFault(id, errorCode),
   };
   #behind: Behind | null = null;
-  readonly #preface = new Preface();
   readonly #ids = new StreamIds();
   /** Streams above this one are ignored: the client was told so. */
   #lastAccepted = MAX_STREAM_ID;
@@ -72,7 +66,7 @@ export class Connection implements Host {
   /** Monotonic milliseconds since which no stream is open. */
   idleSince: number;
 
-  constructor({ socket, service, clock, closed }: ConnectionParts) {
+  constructor({ socket, service, clock, closed, turnBytes = TURN_BYTES }: ConnectionParts) {
     this.service = service;
     this.#socket = socket;
     this.#clock = clock;
@@ -91,13 +85,22 @@ export class Connection implements Host {
       },
     );
     this.#streams = new Streams(this);
-    this.#reader = new FrameReader((type, flags, id, bytes, start, end) => {
-      this.#onFrame(type, flags, id, bytes, start, end);
+    this.#inbound = new Inbound(socket, turnBytes, {
+      onFrame: (type, flags, id, bytes, start, end) => this.#onFrame(type, flags, id, bytes, start, end),
+      onReadBegin: () => {
+        this.heard = true;
+        this.outbound.beginRead();
+      },
+      onReadEnd: () => {
+        this.#behind?.flush();
+        this.outbound.flush();
+      },
+      onFault: (error) => this.#faulted(error),
+      onDrain: () => this.#behind?.resume(),
+      isFull: () => this.outbound.isFull,
+      // Like node:http2, which ends the session with the client's side of the socket.
+      onEnd: () => this.#end(),
     });
-    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-    socket.on('drain', () => this.#resume());
-    // Like node:http2, which ends the session with the client's side of the socket.
-    socket.once('end', () => this.#end());
     // A reset by the peer; the close follows.
     socket.on('error', () => {});
     socket.once('close', () => {
@@ -193,23 +196,8 @@ export class Connection implements Host {
     this.#socket.destroy();
   }
 
-  #receive(chunk: Buffer): void {
-    this.heard = true;
-    if (this.#ended) return;
-    this.outbound.beginRead();
-    try {
-      this.#reader.read(this.#preface.isRead ? chunk : this.#preface.read(chunk));
-      this.#behind?.flush();
-    } catch (error) {
-      this.#faulted(error);
-    }
-    this.outbound.flush();
-    if (this.outbound.isFull) this.#socket.pause();
-  }
-
-  #resume(): void {
-    this.#behind?.resume();
-    if (!this.outbound.isFull) this.#socket.resume();
+  spend(bytes: number): void {
+    this.#inbound.spend(bytes);
   }
 
   #onFrame(type: number, flags: number, id: number, bytes: Buffer, start: number, end: number): void {
@@ -301,12 +289,7 @@ export class Connection implements Host {
     checkLength(end - start, 4);
     const increment = bytes.readUInt32BE(start) & 0x7fffffff;
     if (id === 0) {
-      if (increment === 0) throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, 'WINDOW_UPDATE of nothing');
-      this.outbound.window += increment;
-      if (this.outbound.window > MAX_WINDOW) {
-        throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, 'a window above 2^31 - 1');
-      }
-      this.outbound.pumpAll();
+      this.spend(LOOK_COST * this.outbound.grow(increment));
       return;
     }
     const stream = this.#streams.get(id);
@@ -315,7 +298,7 @@ export class Connection implements Host {
     else if (increment === 0) this.#streams.reset(stream, ErrorCode.PROTOCOL_ERROR);
     else {
       this.#streams.grant(stream, increment);
-      this.outbound.pumpAll();
+      this.spend(LOOK_COST * this.outbound.pumpAll());
     }
   }
 
@@ -344,7 +327,7 @@ export class Connection implements Host {
     }
     this.outbound.initialWindow = size;
     this.#behind?.setInitialWindow(size);
-    this.outbound.pumpAll();
+    this.spend(LOOK_COST * (this.#streams.size + this.outbound.pumpAll()));
   }
 
   /** An error of one stream, which may not even be open. */
@@ -371,7 +354,7 @@ export class Connection implements Host {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#reader.stop();
+    this.#inbound.stop();
     this.outbound.flush();
     this.#streams.endAll();
     this.#endBehind();
@@ -388,7 +371,7 @@ export class Connection implements Host {
   #close(): void {
     this.#ended = true;
     this.#deadlines.cancel();
-    this.#reader.stop();
+    this.#inbound.stop();
     this.#streams.endAll();
     this.#endBehind();
   }

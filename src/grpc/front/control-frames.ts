@@ -1,7 +1,14 @@
 /** Frames of a client that carry no call: SETTINGS, PING, GOAWAY, PRIORITY. */
 
-import { ConnectionFault, ErrorCode, Flag, Frame, frame, SETTINGS_ACK } from './frames.ts';
+import { ConnectionFault, ErrorCode, Flag, Frame, frame, SETTINGS_ACK, Setting, settingsFrame } from './frames.ts';
+import { MAX_HEADER_LIST } from './hpack.ts';
 import { type ClientSettings, readSettings } from './settings.ts';
+import { MAX_STREAMS } from './streams.ts';
+
+export const OUR_SETTINGS: Buffer = settingsFrame([
+  [Setting.MAX_CONCURRENT_STREAMS, MAX_STREAMS],
+  [Setting.MAX_HEADER_LIST_SIZE, MAX_HEADER_LIST],
+]);
 
 const KEEPALIVE_BYTES = Buffer.from('alive?\0\0', 'latin1');
 const DRAINING_BYTES = Buffer.from('ending\0\0', 'latin1');

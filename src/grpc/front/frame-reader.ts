@@ -1,6 +1,6 @@
 /** Cuts the bytes of a connection into HTTP/2 frames. */
 
-import { ConnectionFault, ErrorCode, FRAME_HEADER, MAX_PAYLOAD } from './frames.ts';
+import { ConnectionFault, ErrorCode, FRAME_HEADER, MAX_PAYLOAD, NOTHING } from './frames.ts';
 
 /** What becomes of a frame. The payload lies in `bytes` from `start` to `end`, and only during the call. */
 export type OnFrame = (
@@ -21,6 +21,7 @@ export class FrameReader {
   /** The beginning of a frame whose rest has not arrived; its header first, which tells how long the whole is. */
   #gathered: Buffer | null = null;
   #length = 0;
+  #paused = false;
   #stopped = false;
 
   constructor(onFrame: OnFrame) {
@@ -33,20 +34,31 @@ export class FrameReader {
     this.#gathered = null;
   }
 
-  /** Throws ConnectionFault FRAME_SIZE_ERROR for a frame above the limit, before its payload is kept; and what `onFrame` throws. */
-  read(chunk: Buffer): void {
+  /** No further frame of the chunk is read. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  /**
+   * Returns what a pause has left of the chunk: the next to be read. Throws ConnectionFault FRAME_SIZE_ERROR for a frame above the
+   * limit, before its payload is kept; and what `onFrame` throws.
+   */
+  read(chunk: Buffer): Buffer {
+    this.#paused = false;
     let at = 0;
     while (this.#gathered !== null && at < chunk.length) at = this.#gather(chunk, at);
     while (!this.#stopped && at < chunk.length) {
+      if (this.#paused) return chunk.subarray(at);
       const left = chunk.length - at;
       const end = left < FRAME_HEADER ? Number.POSITIVE_INFINITY : at + FRAME_HEADER + lengthAt(chunk, at);
       if (end > chunk.length) {
         this.#begin(chunk, at, end - at);
-        return;
+        break;
       }
       this.#deliver(chunk, at, end);
       at = end;
     }
+    return NOTHING;
   }
 
   /** `size` is that of the whole frame, or infinite as long as its header is incomplete. */

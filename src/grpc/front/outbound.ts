@@ -11,6 +11,7 @@ import {
   Frame,
   INITIAL_WINDOW,
   MAX_PAYLOAD,
+  MAX_WINDOW,
   putFrameHeader,
   putStreamId,
   windowUpdateFrame,
@@ -25,6 +26,7 @@ import type { Pending, Stream } from './stream.ts';
 const CREDIT = 8192;
 /** Answers that wait for a client's window, a connection: the same as `grpc-node.max_session_memory`. */
 const MAX_WAITING = 16 * 1024 * 1024;
+const NONE: readonly Stream[] = [];
 
 export class Outbound {
   readonly #socket: Duplex;
@@ -193,15 +195,26 @@ export class Outbound {
     return dropped;
   }
 
-  /** Sends what waited, after a window has grown. */
-  pumpAll(): void {
-    if (this.#blocked.size === 0) return;
+  /** The client has granted more for the connection. Returns at how many waiting streams it had to look. Throws ConnectionFault. */
+  grow(increment: number): number {
+    if (increment === 0) throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, 'WINDOW_UPDATE of nothing');
+    this.window += increment;
+    if (this.window > MAX_WINDOW) {
+      throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, 'a window above 2^31 - 1');
+    }
+    return this.pumpAll();
+  }
+
+  /** Sends what waited, after a window has grown. Returns at how many streams it had to look. */
+  pumpAll(): number {
     // A copy: a stream that is still without room goes to the end of the set, and would be met again.
-    for (const stream of Array.from(this.#blocked)) {
-      if (this.window === 0) return;
+    const waiting = this.#blocked.size === 0 ? NONE : Array.from(this.#blocked);
+    for (const stream of waiting) {
+      if (this.window === 0) break;
       this.#pump(stream);
       if (stream.outbox === null) this.#finished(stream);
     }
+    return waiting.length;
   }
 
   #pump(stream: Stream): void {

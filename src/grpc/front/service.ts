@@ -34,6 +34,8 @@ export interface ConnectionParts {
   readonly socket: ClientSocket;
   readonly service: FrontService;
   readonly clock: Clock;
+  /** Of frames that are read in a turn of the event loop. For tests. */
+  readonly turnBytes?: number;
   /** Told once, when the socket is closed. */
   readonly closed: () => void;
 }

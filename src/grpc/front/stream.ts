@@ -5,6 +5,9 @@ import { INITIAL_WINDOW } from './frames.ts';
 import type { Head } from './head.ts';
 import type { HeaderList } from './hpack.ts';
 
+/** The most by which a deadline at the client may be ahead of the same one here. */
+const LEEWAY_MS = 100;
+
 export const Phase = {
   /** Its message has not arrived whole. */
   COLLECTING: 0,
@@ -56,4 +59,12 @@ export class Stream {
     this.list = list;
     this.deadline = deadline;
   }
+}
+
+/**
+ * Whether a client that resets its call does so for its deadline. Its time began before the call was here, so its timer is the
+ * first to end: what is within a tenth of the deadline counts.
+ */
+export function isLate({ head, deadline }: Stream, now: number): boolean {
+  return head !== null && deadline - now <= Math.min(LEEWAY_MS, head.timeoutMs / 10);
 }

@@ -18,16 +18,16 @@ import { contentLengthOf, pathOf, Verdict } from './other-calls.ts';
 import type { Outbound } from './outbound.ts';
 import { Passing } from './passing.ts';
 import type { FrontService } from './service.ts';
-import { Phase, Stream } from './stream.ts';
+import { isLate, Phase, Stream } from './stream.ts';
 
 /** Open streams of a connection, as grpc-js has them. */
 export const MAX_STREAMS = 256;
+/** In bytes read: what grpc-js does with a call, twenty times what the front does. */
+const PASS_COST = 1024;
 /** Bytes of incomplete messages, for a connection; half of its window, so that a client can always complete one. */
 const MAX_HELD = 32_768;
 /** Streams that were reset from here, whose frames may still be on their way. */
 const REMEMBERED_RESETS = 256;
-/** The most by which a deadline at the client may be ahead of the same one here. */
-const LEEWAY_MS = 100;
 const NO_METADATA = new Metadata();
 /** For people who ask the port with a browser or curl. */
 const NOT_GRPC_TEXT = Buffer.from('This port speaks gRPC: send application/grpc. REST is at the port of http.port.\n');
@@ -39,6 +39,8 @@ export interface Host {
   readonly outbound: Outbound;
   /** Made when it is first needed. */
   behind(): Behind;
+  /** Something costs as much as reading that many bytes. */
+  spend(bytes: number): void;
   /** Runs what happens outside of a read; a fault of it ends the connection. */
   guard(work: () => void): void;
   /** Monotonic milliseconds. */
@@ -344,6 +346,7 @@ export class Streams {
 
   /** It was received within the client's window and not granted again: grpc-js does that now. */
   #pass(stream: Stream): void {
+    this.#host.spend(PASS_COST);
     this.#held -= stream.bodyLength;
     this.passing.pass(stream);
   }
@@ -365,14 +368,6 @@ export class Streams {
     if (stream.phase === Phase.PASSED) this.passing.close(stream, dropped);
     if (this.#open.size === 0) this.#host.idle();
   }
-}
-
-/**
- * Whether a client that resets its call does so for its deadline. Its time began before the call was here, so its timer is the
- * first to end: what is within a tenth of the deadline counts.
- */
-function isLate({ head, deadline }: Stream, now: number): boolean {
-  return head !== null && deadline - now <= Math.min(LEEWAY_MS, head.timeoutMs / 10);
 }
 
 class StreamReply implements Reply {

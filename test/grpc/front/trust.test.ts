@@ -1,10 +1,14 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { UsherError } from '../../../src/base/errors.ts';
-import { Flag, Frame, frame, message, PREFACE, reset, settings } from '../../wire/frames.ts';
+import { Connection } from '../../../src/grpc/front/connection.ts';
+import { FakeClock } from '../../engine/fake-clock.ts';
+import { Flag, Frame, FrameReader, frame, message, PREFACE, reset, settings } from '../../wire/frames.ts';
 import { type Field, HpackEncoder } from '../../wire/hpack.ts';
+import { frontService, MemorySocket } from '../../wire/in-memory.ts';
 import { Peer } from '../../wire/peer.ts';
+import { ScriptedEngine } from '../scripted-engine.ts';
 import { closeDoors, closeLater, SERVICE } from '../support.ts';
-import { at, CHECK, connect, data, ended, headers, MOST_MS, QUESTION_BYTES, statusOf } from './support.ts';
+import { at, CHECK, connect, data, ended, headers, MOST_MS, QUESTION_BYTES, statusOf, until } from './support.ts';
 
 afterEach(closeDoors);
 
@@ -144,15 +148,22 @@ describe('tables of headers', () => {
 
 describe('what a client may do', () => {
   test('more data than the connection was granted ends it', async () => {
-    const { peer } = await connect();
-    const streams = [1, 3, 5, 7, 9];
-    peer.write(Buffer.concat(streams.map((id) => headers(id, at(`/${SERVICE}/Explain`)))));
-    // Long messages go to grpc-js, which grants more as it reads; written at once they come before that.
+    const socket = new MemorySocket();
+    const clock = new FakeClock();
+    // Long messages go to grpc-js, which grants more as it reads; here nothing does.
+    const service = frontService({ engine: new ScriptedEngine(), clock });
+    new Connection({ socket, service, clock, closed: () => undefined });
     const part = Buffer.alloc(16_000);
     part.writeUInt32BE(1_000_000, 1);
-    peer.write(Buffer.concat(streams.map((id) => data(id, part, 0))));
-    await peer.until(() => peer.connection.closed, MOST_MS);
-    expect(peer.connection).toEqual({ goaway: 3, closed: true });
+    const calls = [1, 3, 5, 7, 9].map((id) => [headers(id, at(`/${SERVICE}/Explain`)), data(id, part, 0)]);
+    socket.push(Buffer.concat([PREFACE, settings(), ...calls.flat()]));
+    await until(() => socket.writableEnded);
+    const ends: number[] = [];
+    new FrameReader().read(Buffer.concat(socket.received), ({ type, payload }) => {
+      if (type === Frame.GOAWAY) ends.push(payload.readUInt32BE(4));
+    });
+    expect(ends).toEqual([3]);
+    socket.destroy();
   });
 
   test('a client that only resets its calls is sent away', async () => {

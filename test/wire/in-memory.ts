@@ -1,0 +1,66 @@
+/** Connections of the front alone, over pairs in memory: what one turn of the event loop does to them can be told. */
+import { Duplex } from 'node:stream';
+import type { Clock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
+import { createHandles } from '../../src/grpc/answering.ts';
+import type { Handle } from '../../src/grpc/bridge.ts';
+import type { FrontService } from '../../src/grpc/front/service.ts';
+import { GrpcMetrics, METHODS } from '../../src/grpc/metrics.ts';
+import { CheckCache } from '../../src/grpc/request-cache.ts';
+import { WaitingCalls } from '../../src/grpc/waiting.ts';
+import type { ScriptedEngine } from '../grpc/scripted-engine.ts';
+import { SERVICE } from '../grpc/support.ts';
+import { authorizeScripted } from './half-warm-engine.ts';
+
+const ANSWERED = ['Check', 'BulkCheck', 'BatchCheck', 'Effective'];
+const HEALTH = '/grpc.health.v1.Health/Check';
+
+/** The client's side, and what it received. */
+export class MemorySocket extends Duplex {
+  readonly received: Buffer[] = [];
+  /** Whether it leaves unread what it is sent, until `readOn`. */
+  stalls = false;
+  #written: (() => void) | undefined;
+
+  override _read(): void {
+    // Everything is pushed when it comes.
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.received.push(chunk);
+    if (this.stalls) this.#written = done;
+    else done();
+  }
+
+  readOn(): void {
+    this.stalls = false;
+    this.#written?.();
+  }
+}
+
+export interface FrontParts {
+  readonly engine: ScriptedEngine;
+  readonly clock: Clock;
+  /** A connection needs grpc-js behind it, which is not there. */
+  readonly passed?: () => void;
+}
+
+/** A service that knows the keys and names of half-warm-engine.ts. */
+export function frontService({ engine, clock, passed }: FrontParts): FrontService {
+  const handles = createHandles(engine, new CheckCache(1_000_000));
+  const methods = ANSWERED.map((name) => {
+    return [
+      `/${SERVICE}/${name}`,
+      { index: METHODS.indexOf(name), handle: handles.get(name) as Handle, authorize: authorizeScripted },
+    ] as const;
+  });
+  return {
+    methods: new Map(methods),
+    served: new Set([...methods.map(([path]) => path), HEALTH, `/${SERVICE}/Explain`]),
+    calls: new WaitingCalls({ log: createLogger('silent'), metrics: new GrpcMetrics(), clock, deadlineMs: 10_000 }),
+    inject: (behind) => {
+      passed?.();
+      behind.on('error', () => undefined).resume();
+    },
+  };
+}
