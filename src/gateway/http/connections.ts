@@ -10,6 +10,7 @@ import { type Logger, requestId } from '../../base/telemetry.ts';
 import { type ErrorBody, JSON_TYPE } from '../route/envelopes.ts';
 import { HTTP_LIMITS, isTooFine } from '../route/limits.ts';
 import { SECURITY_HEADERS } from '../route/security-headers.ts';
+import { isLeftUnread, readNoMore } from './reading.ts';
 
 // Not imported: see http/listener.ts.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
@@ -125,7 +126,8 @@ export class Connections {
       before.req = req;
       before.res = res;
     }
-    if (announcesBody(req)) res.once('finish', () => this.#linger(req));
+    // First of all: node:http would have the rest of an unread body dropped where nobody can count its chunks.
+    if (announcesBody(req)) res.prependOnceListener('finish', () => this.#linger(req));
     app(req, res);
   }
 
@@ -136,17 +138,31 @@ export class Connections {
   #linger(req: IncomingMessage): void {
     if (req.complete) return;
     const { socket } = req;
+    const { clock, limits } = this.#options;
+    const cutAfter = (ms: number): void => {
+      const cancel = clock.after(ms, () => {
+        if (!req.complete) socket.destroy();
+      });
+      req.once('close', cancel);
+    };
+    if (isLeftUnread(socket)) {
+      cutAfter(limits.refusedMs);
+      return;
+    }
+    cutAfter(limits.lingerMs);
     let pieces = 0;
     let bytes = 0;
-    req.on('data', (piece: Buffer) => {
+    const count = (piece: Buffer): void => {
       bytes += piece.length;
-      if (isTooFine(++pieces, bytes)) socket.destroy();
-    });
+      if (!isTooFine(++pieces, bytes, HTTP_LIMITS.turnPieces)) return;
+      req.off('data', count);
+      readNoMore(socket);
+      cutAfter(limits.refusedMs);
+    };
+    req.on('data', count);
     req.resume();
-    const cancel = this.#options.clock.after(this.#options.limits.lingerMs, () => {
-      if (!req.complete) socket.destroy();
-    });
-    req.once('close', cancel);
+    // node:http takes a request for read from now on.
+    req.read(0);
   }
 
   /** Nothing was sent or read for long. Requests that do not arrive have timeouts of their own (408). */

@@ -5,8 +5,9 @@
 
 import { UsherError, validationFailed } from '../../base/errors.ts';
 import { announcesBody } from '../http/connections.ts';
+import { readLater, readNoMore } from '../http/reading.ts';
 import { type BodyFormat, checkMedia } from '../route/bodies.ts';
-import { isTooFine } from '../route/limits.ts';
+import { HTTP_LIMITS, isTooFine } from '../route/limits.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 import type { UnprovenBodies, UnprovenBody } from './unproven.ts';
 
@@ -67,8 +68,10 @@ export function readBytes(exchange: Exchange, maxBytes: number, unproven: Unprov
       if (size > maxBytes) {
         refuse(tooLarge(maxBytes));
       } else if (isTooFine(++pieces, size)) {
+        readNoMore(req.socket);
         refuse(tooFine());
       } else {
+        if (pieces % HTTP_LIMITS.turnPieces === 0) readLater(req.socket);
         if (unproven !== null && size < announced) {
           share ??= unproven.open(exchange.address);
           try {

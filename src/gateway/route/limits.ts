@@ -36,11 +36,19 @@ export const HTTP_LIMITS = {
   /** A body of more chunks than this must average at least `finePieceBytes` each: reading smaller ones would block the event loop. */
   finePieces: 10_000,
   finePieceBytes: 32,
+  /**
+   * After as many chunks of a body, its connection waits for the next turn of the event loop, so that others are read. So many tiny
+   * ones behind a refusal are not read on.
+   */
+  turnPieces: 1_000,
   /** Pipelined requests that one chunk of a connection may hold. All of them are answered before another connection is read. */
   pipelined: 64,
   /** How long a refused upload may go on before its connection is cut. */
   lingerMs: 5_000,
-  /** How long a client that the parser refused (400, 408, 431) may read the answer before its connection is cut. */
+  /**
+   * How long a client that the parser refused (400, 408, 431), or that sent too many tiny chunks, may read the answer before its
+   * connection is cut.
+   */
   refusedMs: 1_000,
   /** How long a reader may leave written bytes unread before its connection is cut. Streams can be resumed. */
   stalledMs: 30_000,
@@ -56,6 +64,6 @@ export const HTTP_LIMITS = {
  * Whether a body arrives in tiny chunks, so that reading them blocks the event loop: chunks of one byte
  * cost a thousand times their size.
  */
-export function isTooFine(pieces: number, bytes: number): boolean {
-  return pieces > HTTP_LIMITS.finePieces && bytes < pieces * HTTP_LIMITS.finePieceBytes;
+export function isTooFine(pieces: number, bytes: number, most: number = HTTP_LIMITS.finePieces): boolean {
+  return pieces > most && bytes < pieces * HTTP_LIMITS.finePieceBytes;
 }
