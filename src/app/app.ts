@@ -40,7 +40,7 @@ import { buildFeatures, type Features } from './features.ts';
 import { connectionTimes, readTls } from './grpc-port.ts';
 import { type Addresses, Listeners, Reached } from './listeners.ts';
 import { openSecretKey } from './mail.ts';
-import { exposeMetrics } from './metrics.ts';
+import { exposeCertificate, exposeMetrics } from './metrics.ts';
 import { Readiness } from './readiness.ts';
 import type { Metric } from './rpc-process.ts';
 import { RpcProcesses } from './rpc-processes.ts';
@@ -251,7 +251,8 @@ async function build(config: Config, base: Base): Promise<App> {
     opsOnly && config.ops === null ? null : await buildGateway({ config, services, clock, log, version, opsOnly });
   const answering = isRpc && processes === null;
   const grpc = answering ? buildGrpc(config, { engine, watch, keys, clock, log, metrics, checks, tls }) : processes;
-  exposeMetrics(own, { engine, watch, grpc: metrics, checks });
+  exposeMetrics(own, { engine, watch, grpc: metrics, checks, factsBytes: sharesOf(config.cache).facts });
+  if (tls !== undefined) exposeCertificate(own, tls.cert);
   const listeners = new Listeners({
     config,
     clock,

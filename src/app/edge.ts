@@ -23,7 +23,7 @@ import { passingOn, passWatch } from '../upstream/passing-on.ts';
 import { remoteFacts, UpstreamCounters } from '../upstream/remote-facts.ts';
 import { passNotice } from './closing.ts';
 import { connectionTimes, readTls } from './grpc-port.ts';
-import { exposeMetrics, exposeUpstream } from './metrics.ts';
+import { exposeCertificate, exposeMetrics, exposeUpstream } from './metrics.ts';
 import { followHealth, Readiness } from './readiness.ts';
 
 export interface EdgeParts {
@@ -81,7 +81,8 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
     times: connectionTimes(config.grpc),
   });
   const registry = createRegistry();
-  exposeMetrics(registry, { engine, watch, grpc: metrics, checks });
+  exposeMetrics(registry, { engine, watch, grpc: metrics, checks, factsBytes: sharesOf(config.cache).facts });
+  if (tls !== undefined) exposeCertificate(registry, tls.cert);
   exposeUpstream(registry, counters);
   // An edge has no database.
   const readiness = new Readiness({ engine, database: () => Promise.resolve() });

@@ -1,5 +1,6 @@
 /** The counts of the parts as Prometheus metrics. Read on scrape, never on the path of a call. */
 
+import { X509Certificate } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { Counter, Gauge } from 'prom-client';
 import { exposeHistogram } from '../base/flat-histogram.ts';
@@ -17,14 +18,24 @@ interface Counted {
   readonly watch: Watch;
   readonly grpc: GrpcMetrics;
   readonly checks: CheckCache;
+  /** How much of the heap cached facts may take. */
+  readonly factsBytes: number;
 }
 
-export function exposeMetrics(registry: Registry, { engine, watch, grpc, checks }: Counted): void {
+export function exposeMetrics(registry: Registry, { engine, watch, grpc, checks, factsBytes }: Counted): void {
   exposeProcess(registry);
+  gauge(registry, 'usher_cache_limit_bytes', 'What cached facts may take of the heap.', () => factsBytes);
   exposeEngine(registry, engine);
   exposeGrpc(registry, grpc);
   exposeChecks(registry, checks);
   gauge(registry, 'usher_watch_streams', 'Open streams of changes.', () => watch.size);
+}
+
+/** @param cert PEM text; the first certificate counts, those of authorities may follow */
+export function exposeCertificate(registry: Registry, cert: string): void {
+  const expiry = new X509Certificate(cert).validToDate.getTime() / 1000;
+  const name = 'usher_grpc_certificate_expiry_timestamp_seconds';
+  gauge(registry, name, 'When the certificate of the gRPC port expires, since the epoch.', () => expiry);
 }
 
 /** Of an edge. */
