@@ -19,6 +19,7 @@ const DOCUMENTS = [
   'docs/adr',
   'docs/guides',
   'docs/reference',
+  'docs/runbook',
   'bench',
   'clients/react',
   'examples/clients',
