@@ -1,5 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -18,6 +27,16 @@ function pretend(version: string): string {
   writeFileSync(path, `#!/bin/sh\nif [ "$1" = --version ]; then echo ${version}; else echo found; fi\n`);
   chmodSync(path, 0o755);
   return path;
+}
+
+/** The launchers as npm lays them, in the folder `at` of an installation: without the packages of this repository. */
+function installed(at: string): string {
+  const root = join(mkdtempSync(join(folder, 'installed-')), at);
+  for (const name of ['bin', 'dist']) mkdirSync(join(root, name), { recursive: true });
+  for (const name of ['node', 'usher']) copyFileSync(join(ROOT, 'bin', name), join(root, 'bin', name));
+  writeFileSync(join(root, 'package.json'), '{"type": "module"}');
+  writeFileSync(join(root, 'dist/main.js'), 'console.log(JSON.stringify([process.execArgv, process.argv.slice(2)]));');
+  return root;
 }
 
 /** What `bin/node` prints for its own path, with the `env` that npm or a shell gives it. */
@@ -69,5 +88,45 @@ describe('bin/node', () => {
     expect(Number(pid)).toBe(child.pid);
     child.kill('SIGTERM');
     expect(await new Promise((done) => child.once('exit', done))).toBe(8);
+  });
+});
+
+describe('the launchers of an installed package', () => {
+  const serveFlags = (): string[] => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
+    return scripts.start.split(' ').filter((word) => /^--(?!import)/.test(word));
+  };
+
+  test.each([
+    ['serve', ['--config', 'a b.yaml', 'serve'], serveFlags()],
+    ['another command', ['check', 'ada@example.com', 'atelier', '*'], []],
+  ])('usher, linked by npm, runs %s with the flags that `npm start` gives it', (_, args, flags) => {
+    const link = join(mkdtempSync(join(folder, 'prefix-')), 'usher');
+    symlinkSync(join(installed('@usher-service/usher'), 'bin/usher'), link);
+    const env = { ...process.env, npm_node_execpath: process.execPath };
+    const { stdout } = spawnSync(link, args, { env, encoding: 'utf8' });
+    expect(JSON.parse(stdout)).toEqual([flags, args]);
+  });
+
+  test('serveFlags reads the flags of `npm start`', () => {
+    expect(serveFlags()).toContain('--max-semi-space-size=4');
+  });
+
+  test('bin/node finds the package `node` beside it, where npm has put it for a project that depends on usher', () => {
+    const root = installed('node_modules/@usher-service/usher');
+    const own = join(root, '../../node/bin');
+    mkdirSync(own, { recursive: true });
+    copyFileSync(pretend('v24.21.0'), join(own, 'node'));
+    const env = { ...process.env, npm_node_execpath: pretend('v20.20.2') };
+    expect(spawnSync(join(root, 'bin/node'), [], { env, encoding: 'utf8' }).stdout).toBe('found\n');
+  });
+
+  test('bin/node says what is missing where no Node.js fits', () => {
+    const env = { ...process.env, npm_node_execpath: pretend('v20.20.2') };
+    const { status, stderr } = spawnSync(join(installed('usher'), 'bin/usher'), ['serve'], { env, encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(/^Usher needs Node\.js 24 \(from 24\.12\) or 26, found: v20\.20\.2\./),
+    });
   });
 });

@@ -15,6 +15,7 @@ import { defineExplain } from './explain-command.ts';
 import { defineExport } from './export.ts';
 import { reportFailure } from './failures.ts';
 import { defineGrant, defineRevoke } from './grant.ts';
+import { defineHealth } from './health.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, FORMATS, type GlobalOptions, type Io } from './io.ts';
 import { defineLogin } from './login.ts';
@@ -106,6 +107,7 @@ function refuseTwoFormats({ json, output }: GlobalOptions): void {
 
 const COMMANDS = [
   defineServe,
+  defineHealth,
   defineMigrate,
   defineDemo,
   defineToken,
