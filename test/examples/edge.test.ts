@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { imageEnvironment } from '../../deploy/test/dockerfile.ts';
 import { toConfig } from '../../src/config/config.ts';
 import { KEYS } from '../../src/config/keys.ts';
 
@@ -23,9 +24,7 @@ interface Compose {
 }
 
 const compose = parse(read('compose.yaml'), { merge: true }) as Compose;
-const image = Object.fromEntries(
-  [...read('Dockerfile').matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
-);
+const image = imageEnvironment();
 
 function environmentOf(service: string): Record<string, string> {
   const { environment = {} } = compose.services[service] ?? {};
