@@ -171,7 +171,7 @@ class Load {
   /** When the first write after the last refused one was acknowledged; 0 until then. */
   goodAgain = 0;
   #lastRefusal = 0;
-  #going = true;
+  readonly #end = new AbortController();
   readonly #pair: Pair;
   readonly #work: Promise<unknown>;
 
@@ -186,12 +186,12 @@ class Load {
   }
 
   async stop(): Promise<void> {
-    this.#going = false;
+    this.#end.abort();
     await this.#work;
   }
 
   async #write(email: string): Promise<void> {
-    for (let n = 0; this.#going; n++) {
+    for (let n = 0; !this.#end.signal.aborted; n++) {
       try {
         const roles = n % 2 === 0 ? ['reader'] : [];
         this.acknowledged.push(await this.#pair.write({ kind: 'roles-of-user', app: 'shop', email, roles }));
@@ -205,7 +205,7 @@ class Load {
   }
 
   async #ask(kind: 'warm' | 'cold', who: (n: number) => string, expected: boolean): Promise<void> {
-    for (; this.#going; this.checks[kind]++) {
+    for (; !this.#end.signal.aborted; this.checks[kind]++) {
       const begun = performance.now();
       try {
         expect(await isAllowed(this.#pair.checking, who(this.checks[kind]))).toBe(expected);
