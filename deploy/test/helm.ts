@@ -1,12 +1,12 @@
 /**
- * The chart: linted, rendered with each file of deploy/helm/usher/ci, held to the schemas of Kubernetes, and every container's
+ * The chart: linted, rendered with each file of deploy/helm/usher/ci and the values of the guide, held to the schemas of Kubernetes, and every container's
  * variables read as the service reads them. Run by .ci/run; HELM and KUBERNETES_VALIDATE name the two tools.
  */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { CONFIG_CHECKS } from '../../src/cli/load-config.ts';
 import { toConfig } from '../../src/config/config.ts';
@@ -52,14 +52,16 @@ const SECRET: Readonly<Record<string, string>> = {
 
 const work = mkdtempSync(join(tmpdir(), 'usher-helm-'));
 try {
-  for (const name of readdirSync(join(CHART, 'ci'))) {
-    const values = join(CHART, 'ci', name);
+  const guide = readFileSync(resolve(CHART, '../../../docs/guides/deploy.md'), 'utf8');
+  const shown = join(work, 'of-the-guide.yaml');
+  writeFileSync(shown, /```yaml\n([\s\S]+?)```/.exec(guide)?.[1] ?? '');
+  for (const values of [...readdirSync(join(CHART, 'ci')).map((name) => join(CHART, 'ci', name)), shown]) {
     const lint = run(HELM, 'lint', '--strict', '--kube-version', '1.31.0', CHART, '--values', values);
     must(lint.status === 0, lint.output);
     for (const version of VERSIONS) validate(render(values, version), version);
     const resources = resourcesOf(render(values, '1.31.0'));
     for (const resource of resources) inspect(resource);
-    console.log(`${name}: ${resources.map(({ kind }) => kind).join(' ')}`);
+    console.log(`${basename(values)}: ${resources.map(({ kind }) => kind).join(' ')}`);
   }
   expectRoles();
   refuse();

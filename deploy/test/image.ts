@@ -160,27 +160,53 @@ function inspect({ root, user }: Image): void {
   console.log(`the image: ${size}, ${sbom.components.length} packages; its only program is Node.js`);
 }
 
-/** A process of the image: its user, no new privileges, and nothing that can be written. */
-function contained({ root, user, env }: Image, command: readonly string[], own: Record<string, string>) {
+/** A process of the image: its user, no new privileges, and nothing that can be written but `volume`, at the folder of its data. */
+function contained(
+  { root, user, env }: Image,
+  command: readonly string[],
+  own: Record<string, string>,
+  volume: string | null = null,
+) {
   const mounts = [
     'mount --bind "$0" "$0"',
     'mkdir -p "$0/proc" "$0/dev"',
     'mount -t proc proc "$0/proc"',
     'mount --bind /dev "$0/dev"',
+    ...(volume === null ? [] : [`mount --bind "${volume}" "$0${env.DATA_DIR ?? ''}"`]),
     'mount -o remount,bind,ro "$0"',
   ].join(' && ');
   const inside = ['setpriv', '--no-new-privs', 'chroot', `--userspec=${user}`, root, ...command];
   return {
     file: 'unshare',
     args: ['--mount', '/bin/sh', '-c', `${mounts} && exec "$@"`, root, ...inside],
-    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...env, ...PRODUCTION, ...LISTENERS, ...own },
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...env, ...LISTENERS, ...own },
     cwd: '/',
   };
 }
 
+/** As compose runs it. */
+async function runInDevelopment(image: Image, url: string): Promise<void> {
+  const volume = join(work, 'volume');
+  rmSync(volume, { recursive: true, force: true });
+  // An engine gives a new volume the owner and the mode of the image's folder.
+  sh('cp', '--archive', join(image.root, image.env.DATA_DIR ?? ''), volume);
+  const own = { NODE_ENV: 'development', DATABASE_URL: url };
+  const service = start(contained(image, [...image.entrypoint, ...image.cmd], own, volume));
+  try {
+    await printed(service, /Open the panel: (\S+\?code=\S+)/);
+    const { file, args, env, cwd } = contained(image, [...image.entrypoint, 'demo'], own, volume);
+    const demo = execFileSync(file, args, { env, cwd, encoding: 'utf8' });
+    must(demo.includes('Application atelier'), `the demonstration: ${demo}`);
+  } finally {
+    await service.stop();
+    rmSync(volume, { recursive: true });
+  }
+  console.log('a development start: a link to the panel, the demonstration');
+}
+
 async function run(image: Image): Promise<void> {
   const database = await startPostgres();
-  const own = { DATABASE_URL: database.url };
+  const own = { ...PRODUCTION, DATABASE_URL: database.url };
   const once = (...command: string[]): string => {
     const { file, args, env, cwd } = contained(image, command, own);
     return execFileSync(file, args, { env, cwd, encoding: 'utf8' });
@@ -217,6 +243,7 @@ async function run(image: Image): Promise<void> {
       await service.stop();
     }
     console.log('ended by SIGTERM');
+    await runInDevelopment(image, database.url);
   } finally {
     await database.close();
   }
