@@ -54,7 +54,7 @@ async function ask(url: string): Promise<{ status: number; body: string }> {
     const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' });
     return { status: answer.status, body: (await answer.text()).slice(0, 1000).trim() };
   } catch (error) {
-    const late = error instanceof Error && error.name === 'TimeoutError';
+    const late = (error as Error).name === 'TimeoutError';
     throw new CommandFailed(`${url} ${late ? `does not answer within ${ANSWER_MS / 1000} s` : 'cannot be reached'}.`);
   }
 }

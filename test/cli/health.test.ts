@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Double, refusal } from './double.ts';
 import { type RunningService, startService, usher } from './harness.ts';
@@ -54,6 +57,16 @@ describe('usher health', () => {
       INTERNAL_API_KEY: 'billing:check:0123456789abcdef01234567',
     };
     expect(await usher(['health'], { env })).toMatchObject({ code: 0, stdout: 'ready: yes\n' });
+  });
+
+  test('gives up on a service that says nothing, before the probe of its container does', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const env = { OPS_PORT: String((silent.address() as AddressInfo).port) };
+    const { code, stderr } = await usher(['health', 'live'], { env });
+    silent.closeAllConnections();
+    silent.close();
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/does not answer within 4 s\.\n$/) });
   });
 
   test.each([
