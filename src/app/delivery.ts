@@ -1,10 +1,10 @@
 /** Builds deliveries: subscriptions for the gateway, the bell for senders, and the worker in processes with that role. */
 
+import { CircuitBreaker } from '../base/circuit-breaker.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger, Registry } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
 import type { UnsubscribeTarget } from '../delivery/channels.ts';
-import { CircuitBreaker } from '../delivery/circuit-breaker.ts';
 import { EmailChannel } from '../delivery/email-channel.ts';
 import { createEndpointRules, type EndpointRules } from '../delivery/endpoints.ts';
 import { DeliveryMetrics } from '../delivery/metrics.ts';

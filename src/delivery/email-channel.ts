@@ -1,12 +1,12 @@
 /** A delivery by e-mail: the brand's sender, the headers of RFC 8058, and the effect of each outcome on the brand's other mails. */
 
+import type { CircuitBreaker } from '../base/circuit-breaker.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/telemetry.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { nextAttemptIn } from './backoff.ts';
 import type { EmailContent, UnsubscribeTarget } from './channels.ts';
-import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { Held } from './in-flight.ts';
 import type { Mailer } from './mail.ts';
 import type { MailMessage, MailOutcome, MailSender } from './message.ts';

@@ -3,13 +3,13 @@
  * transient failure are retried.
  */
 
+import type { CircuitBreaker } from '../base/circuit-breaker.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import { type Attempt, type Channel, failed } from './attempt.ts';
 import { nextAttemptIn } from './backoff.ts';
 import type { PushContent } from './channels.ts';
-import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { Held } from './in-flight.ts';
 import { originOf, type PushOutcome, type PushSender } from './push.ts';
 

@@ -4,6 +4,7 @@
  */
 
 import { type ChannelName, perChannel } from '../base/channels.ts';
+import type { CircuitBreaker } from '../base/circuit-breaker.ts';
 import type { Clock } from '../base/clock.ts';
 import { FailureLog, type Logger } from '../base/telemetry.ts';
 import { TurnQueue } from '../base/time-slice.ts';
@@ -13,7 +14,6 @@ import { claimDue, readPresent, releaseAll, renewLeases } from '../persistence/d
 import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { MAX_ATTEMPTS } from './backoff.ts';
 import { CHANNELS } from './channels.ts';
-import type { CircuitBreaker } from './circuit-breaker.ts';
 import { type Held, InFlight } from './in-flight.ts';
 import type { DeliveryMetrics, DeliveryOutcome } from './metrics.ts';
 import type { DeliveryBell } from './queue.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import { CircuitBreaker } from '../../src/base/circuit-breaker.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger, createRegistry } from '../../src/base/telemetry.ts';
 import type { Channel } from '../../src/delivery/attempt.ts';
-import { CircuitBreaker } from '../../src/delivery/circuit-breaker.ts';
 import { DeliveryMetrics } from '../../src/delivery/metrics.ts';
 import { DeliveryBell } from '../../src/delivery/queue.ts';
 import { DeliveryWorker } from '../../src/delivery/worker.ts';

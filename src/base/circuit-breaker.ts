@@ -1,14 +1,20 @@
 /**
- * Pauses destinations: a brand whose mail server refuses its credentials or does not respond, a push service that asked for a pause.
- * Each worker has its own breaker; another worker learns the same by one attempt.
+ * Pauses destinations: a brand whose mail server refuses its credentials or does not respond, a push service that asked for a pause,
+ * a replica that does not answer. Each user of one has its own breaker; another learns the same by one attempt.
  */
 
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from './clock.ts';
 
-/** Consecutive failures that open the breaker. */
-const THRESHOLD = 3;
-const FIRST_MS = 5000;
-const LONGEST_MS = 5 * 60_000;
+export interface Patience {
+  /** Consecutive failures that open the breaker. */
+  readonly threshold: number;
+  /** The first pause; each further one is twice as long. */
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+/** Of deliveries, which nobody waits for. */
+const OF_DELIVERIES: Patience = { threshold: 3, firstMs: 5000, longestMs: 5 * 60_000 };
 /** Users choose hosts below a push service's name. Beyond this number the oldest destination is forgotten. */
 const MAX_DESTINATIONS = 1000;
 
@@ -23,10 +29,12 @@ interface State {
 
 export class CircuitBreaker {
   readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #patience: Patience;
   readonly #states = new Map<string, State>();
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Pick<Clock, 'monotonic'>, patience = OF_DELIVERIES) {
     this.#clock = clock;
+    this.#patience = patience;
   }
 
   /** Milliseconds until `key` may be tried again; 0 when it may be tried now. */
@@ -44,12 +52,13 @@ export class CircuitBreaker {
     this.#states.delete(key);
   }
 
-  /** Counts a failed attempt. The third in a row begins a pause of 5 s; each further pause is twice as long, at most 5 minutes. */
+  /** Counts a failed attempt. One too many in a row begins a pause. */
   failed(key: string): void {
+    const { threshold, firstMs } = this.#patience;
     const state = this.#of(key);
     // Attempts under way at the same time fail together and count once.
     if (state.until > this.#clock.monotonic()) return;
-    if (++state.failures >= THRESHOLD) this.#pause(state, FIRST_MS * 2 ** state.pauses++);
+    if (++state.failures >= threshold) this.#pause(state, firstMs * 2 ** state.pauses++);
   }
 
   /** For a failure that lasts until a setting is changed: begins a pause at once, of a minute at first. */
@@ -77,6 +86,6 @@ export class CircuitBreaker {
   }
 
   #pause(state: State, ms: number): void {
-    state.until = this.#clock.monotonic() + Math.min(ms, LONGEST_MS);
+    state.until = this.#clock.monotonic() + Math.min(ms, this.#patience.longestMs);
   }
 }
