@@ -20,6 +20,8 @@ export class EngineCounters {
   /** How often everything was dropped, and how many of these drops were because the database's history had changed. */
   drops = 0;
   restores = 0;
+  /** Where facts are read from a replica. */
+  replica: ReplicaCounters | null = null;
 
   countBatch(needs: number): void {
     this.memberLoads++;
@@ -31,3 +33,27 @@ export class EngineCounters {
 
 /** The largest batch counted in each place of `batchSizes`. */
 export const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256] as const;
+
+/** What became of loads that a replica might have answered. */
+export class ReplicaCounters {
+  readonly results = {
+    /** It answered all of it. */
+    replica: 0,
+    /** The primary was asked for what had changed since. */
+    both: 0,
+    /** The primary was asked for everything: the replica showed a revision that the primary had not shown yet. */
+    ahead: 0,
+    'other-history': 0,
+    'too-old': 0,
+    /** It did not answer, or not in time. */
+    failed: 0,
+    /** It was not asked, because of one of the last three. */
+    paused: 0,
+    /** The log of the primary had not been read lately, or not since everything was forgotten. */
+    unproven: 0,
+  };
+  /** 1 while it is left alone. */
+  paused = 0;
+  /** By how many revisions its newest answer that was used was behind. */
+  behind = 0;
+}

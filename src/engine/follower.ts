@@ -40,6 +40,7 @@ export class Follower {
   /** Revisions before the floor that callers have sent and that proved to belong to this history. */
   readonly #confirmed = new Map<Revision, string>();
   #syncedAt = Number.NEGATIVE_INFINITY;
+  #provenAt = Number.NEGATIVE_INFINITY;
   #running: Promise<Revision | null> | undefined;
   #next: Promise<Revision | null> | undefined;
   #away = false;
@@ -94,9 +95,19 @@ export class Follower {
     return this.#syncedAt;
   }
 
+  /** The same, of statements that were sent since everything was forgotten last. */
+  get provenAt(): number {
+    return this.#provenAt;
+  }
+
   /** The nonce of the log row at the cursor, which identifies the history. Null when it is unknown. */
   get nonce(): string | null {
     return this.#recent.nonceAt(this.#cursor);
+  }
+
+  /** The latest applied changes, for facts that a replica read. */
+  get recent(): Pick<RecentChanges, 'floor' | 'nonceAt' | 'scopesAfter'> {
+    return this.#recent;
   }
 
   /** The newest revision that was read. */
@@ -128,7 +139,8 @@ export class Follower {
   /** Applies the log in a reply. Returns whether its facts may be stored, each after `touched`. */
   apply(ticket: Ticket, window: LogWindow): boolean {
     if (this.isStale(ticket)) return false;
-    this.#syncedAt = Math.max(this.#syncedAt, ticket.sentAt - (window.ageMs ?? 0));
+    this.#provenAt = Math.max(this.#provenAt, ticket.sentAt - (window.ageMs ?? 0));
+    this.#syncedAt = Math.max(this.#syncedAt, this.#provenAt);
     if (this.isOtherHistory(ticket, window)) {
       this.#rebase(window, ticket);
       return false;
@@ -161,14 +173,7 @@ export class Follower {
 
   /** Whether a change newer than `head` may have touched a fact of that snapshot. `app` where `a:APP` concerns it. */
   touched(head: Revision, scope: string, app: string | null): boolean {
-    if (this.isTooOld(head)) return true;
-    for (const change of this.#recent.backwards()) {
-      if (change.revision <= head) return false;
-      for (const named of change.scopes) {
-        if (named === scope || named === '*' || (app !== null && named === `a:${app}`)) return true;
-      }
-    }
-    return false;
+    return this.isTooOld(head) || this.#recent.names(head, scope, app);
   }
 
   #nonceAtSince({ nonce, since }: Ticket): string | null {
@@ -241,6 +246,7 @@ export class Follower {
     this.#recent.restart(this.#cursor, this.nonce);
     this.#confirmed.clear();
     this.#fence++;
+    this.#provenAt = Number.NEGATIVE_INFINITY;
     facts.clear();
     counters.drops++;
     dropped();

@@ -3,6 +3,7 @@ import { unavailable } from '../base/errors.ts';
 import type { EngineCounters } from './counters.ts';
 import type { Facts } from './facts.ts';
 import { type Follower, STATEMENT_MS, type Ticket } from './follower.ts';
+import type { Replica } from './replica.ts';
 import {
   type FactsReply,
   type FactsSource,
@@ -19,6 +20,8 @@ export const MAX_WAITING = 65_536;
 
 interface LoaderOptions {
   source: FactsSource;
+  /** Asked first, where there is one. */
+  replica?: Replica | undefined;
   clock: Clock;
   facts: Facts;
   follower: Follower;
@@ -94,25 +97,47 @@ export class Loader {
   }
 
   #sendPolicy(): void {
-    const { source, counters } = this.#options;
     const loads = this.#policies.take(1);
-    counters.policyLoads++;
-    void this.#run(
-      this.#policies,
-      loads,
-      (since) => source.policy(since, (loads[0] as Load<string>).need),
+    this.#options.counters.policyLoads++;
+    void this.#run(this.#policies, loads, () => this.#readPolicy((loads[0] as Load<string>).need));
+  }
+
+  #sendMembers(): void {
+    const loads = this.#members.take(MAX_NEEDS);
+    const needs = loads.map(({ need }) => need);
+    this.#options.counters.countBatch(needs.length);
+    void this.#run(this.#members, loads, () => this.#readMembers(needs));
+  }
+
+  /** Never rejects: failures go to the waiting callers. */
+  async #run<N>(queue: Queue<N>, loads: readonly Load<N>[], read: () => Promise<void>): Promise<void> {
+    this.#inFlight++;
+    let failure: unknown;
+    try {
+      await read();
+    } catch (error) {
+      this.#options.counters.loadFailures++;
+      failure = toUnavailable(error);
+    }
+    this.#inFlight--;
+    queue.settle(loads, failure);
+    this.#send();
+  }
+
+  async #readPolicy(app: string): Promise<void> {
+    const { source, replica } = this.#options;
+    if (replica !== undefined && (await replica.policy(app))) return;
+    await this.#read(
+      (since) => source.policy(since, app),
       ({ policy }, head, readAt) => this.#storePolicy(policy, head, readAt),
     );
   }
 
-  #sendMembers(): void {
-    const { source, counters } = this.#options;
-    const loads = this.#members.take(MAX_NEEDS);
-    const needs = loads.map(({ need }) => need);
-    counters.countBatch(needs.length);
-    void this.#run(
-      this.#members,
-      loads,
+  async #readMembers(all: readonly MemberNeed[]): Promise<void> {
+    const { source, replica } = this.#options;
+    const needs = replica === undefined ? all : await replica.members(all);
+    if (needs.length === 0) return;
+    await this.#read(
       (since) => source.members(since, needs),
       ({ answers }, head, readAt) => {
         if (answers.length !== needs.length) throw new Error("The source's answers do not match the needs.");
@@ -121,27 +146,14 @@ export class Loader {
     );
   }
 
-  /** Never rejects: failures go to the waiting callers. */
-  async #run<N, R extends FactsReply>(
-    queue: Queue<N>,
-    loads: readonly Load<N>[],
+  async #read<R extends FactsReply>(
     ask: (since: Revision) => Promise<R>,
     store: (reply: R, head: Revision, readAt: number) => void,
   ): Promise<void> {
-    const { clock, follower, counters } = this.#options;
-    this.#inFlight++;
-    let failure: unknown;
-    try {
-      const ticket: Ticket = follower.ticket();
-      const reply = await within(clock, STATEMENT_MS, ask(ticket.since));
-      if (follower.apply(ticket, reply.window)) store(reply, reply.window.head, ticket.sentAt - (reply.ageMs ?? 0));
-    } catch (error) {
-      counters.loadFailures++;
-      failure = toUnavailable(error);
-    }
-    this.#inFlight--;
-    queue.settle(loads, failure);
-    this.#send();
+    const { clock, follower } = this.#options;
+    const ticket: Ticket = follower.ticket();
+    const reply = await within(clock, STATEMENT_MS, ask(ticket.since));
+    if (follower.apply(ticket, reply.window)) store(reply, reply.window.head, ticket.sentAt - (reply.ageMs ?? 0));
   }
 
   #storePolicy(policy: PolicyRows, head: Revision, readAt: number): void {

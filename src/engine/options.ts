@@ -8,7 +8,8 @@ import type { Facts } from './facts.ts';
 import type { EngineLog, Follower } from './follower.ts';
 import type { GroundsFinder } from './grounds.ts';
 import type { Loader } from './loader.ts';
-import { type FactsSource, type ListSource, MAX_NEEDS, type RevisionToken } from './types.ts';
+import type { Replica } from './replica.ts';
+import { type FactsSource, type ListSource, MAX_NEEDS, type ReplicaSource, type RevisionToken } from './types.ts';
 
 export interface CacheOptions {
   /** How long facts, and decisions derived from them, may be used; ms. */
@@ -48,6 +49,8 @@ export function boundsOf(cache: CacheOptions) {
 
 export interface EngineOptions {
   source: FactsSource;
+  /** A replica of the source, asked for facts first. */
+  replica?: ReplicaSource | null;
   clock: Clock;
   cache: CacheOptions;
   log: EngineLog;
@@ -65,6 +68,7 @@ export interface EngineParts {
   Facts: typeof Facts;
   Follower: typeof Follower;
   Loader: typeof Loader;
+  Replica: typeof Replica;
   Decisions: typeof Decisions;
   GroundsFinder: typeof GroundsFinder;
   Batch: typeof Batch;

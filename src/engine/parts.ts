@@ -1,12 +1,14 @@
 /** What an engine keeps its facts with. */
 
-import type { EngineCounters } from './counters.ts';
+import { type EngineCounters, ReplicaCounters } from './counters.ts';
 import { FactServer } from './fact-server.ts';
 import { Facts } from './facts.ts';
 import { Follower } from './follower.ts';
 import { GroundsFinder } from './grounds.ts';
 import { Loader } from './loader.ts';
 import { boundsOf, type EngineOptions } from './options.ts';
+import { Replica } from './replica.ts';
+import type { ReplicaSource } from './types.ts';
 
 /** What the parts need of the engine. */
 interface Host {
@@ -18,7 +20,7 @@ interface Host {
 }
 
 export function makeParts(
-  { source, clock, cache, log, defer = (fn) => void setImmediate(fn), parts }: EngineOptions,
+  { source, replica, clock, cache, log, defer = (fn) => void setImmediate(fn), parts }: EngineOptions,
   { counters, tickMs, dropped, isOpen }: Host,
 ) {
   const facts = new (parts?.Facts ?? Facts)({ clock, ttlMs: cache.ttlMs, tickMs, ...boundsOf(cache) });
@@ -33,7 +35,21 @@ export function makeParts(
       loader.forget();
     },
   });
-  const loader = new (parts?.Loader ?? Loader)({ source, clock, facts, follower, counters, defer });
+  const readingFrom = (from: ReplicaSource): Replica => {
+    counters.replica = new ReplicaCounters();
+    const maxAgeMs = cache.ttlMs / 2;
+    const options = { source: from, clock, facts, follower, counters: counters.replica, log, maxAgeMs };
+    return new (parts?.Replica ?? Replica)(options);
+  };
+  const loader = new (parts?.Loader ?? Loader)({
+    source,
+    replica: replica == null ? undefined : readingFrom(replica),
+    clock,
+    facts,
+    follower,
+    counters,
+    defer,
+  });
   const grounds = new (parts?.GroundsFinder ?? GroundsFinder)(facts, loader);
   const served = new FactServer({ source, clock, facts, loader, follower, grounds, isOpen });
   return { facts, follower, loader, grounds, served };

@@ -55,9 +55,21 @@ export class RecentChanges {
     this.#floorNonce = nonce;
   }
 
-  /** From the newest to the oldest. */
-  *backwards(): Generator<Change> {
-    for (let i = this.#changes.length - 1; i >= 0; i--) yield this.#changes[i] as Change;
+  /** Whether a change after `head` names the scope, or everything of the application. */
+  names(head: Revision, scope: string, app: string | null): boolean {
+    for (let i = this.#changes.length - 1; i >= 0; i--) {
+      const { revision, scopes } = this.#changes[i] as Change;
+      if (revision <= head) return false;
+      for (const named of scopes) {
+        if (named === scope || named === '*' || (app !== null && named === `a:${app}`)) return true;
+      }
+    }
+    return false;
+  }
+
+  /** All scopes that changes after `head` name; that revision must be remembered. */
+  scopesAfter(head: Revision): Set<string> {
+    return new Set(this.#changes.slice(head - this.#floor).flatMap(({ scopes }) => scopes));
   }
 
   /** The changes after `mark`, ascending; null where they are not remembered, or where `mark` is of another history. */

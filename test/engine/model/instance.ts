@@ -11,6 +11,7 @@ import {
   type FactsSource,
   type LogWindow,
   type Question,
+  type ReplicaSource,
   type Revision,
   type RevisionToken,
   type Subject,
@@ -19,7 +20,7 @@ import { answerOf, effectiveOf } from '../../oracle/oracle.ts';
 import type { Rows } from '../../oracle/rows.ts';
 import { asDecision, groundsOf, memberOf, policyOf } from '../../oracle/storage.ts';
 import { NAMES, pick, type Random } from '../../oracle/world.ts';
-import { BEHIND, LEG, type Make, SmallFacts, SmallFollower, TTL } from './settings.ts';
+import { BEHIND, LEG, type Make, SmallFacts, SmallFollower, SmallReplica, TTL } from './settings.ts';
 import type { State } from './simulated-database.ts';
 import type { Simulation } from './simulation.ts';
 import { wire } from './wire.ts';
@@ -52,6 +53,7 @@ export class Instance {
     this.#upstream = upstream;
     this.engine = new (make.Engine ?? Engine)({
       source: upstream === null ? this.#source() : this.#wireTo(upstream),
+      replica: upstream === null && world.replicas.length > 0 ? this.#replica() : null,
       clock: world.clock,
       cache: {
         megabytes: 64,
@@ -63,7 +65,7 @@ export class Instance {
       },
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined },
       defer: (fn) => world.job(fn),
-      parts: { Facts: SmallFacts, Follower: SmallFollower, ...make.parts },
+      parts: { Facts: SmallFacts, Follower: SmallFollower, Replica: SmallReplica, ...make.parts },
     });
   }
 
@@ -95,6 +97,26 @@ export class Instance {
         this.wake = wake;
         return Promise.resolve(() => Promise.resolve());
       },
+    };
+  }
+
+  /** Each statement goes to one of several. A line to the database that is cut leaves those to its replicas. */
+  #replica(): ReplicaSource {
+    const { job, random, replicas } = this.#world;
+    const statement = <T>(since: Revision, read: (rows: Rows) => T): Promise<{ window: LogWindow } & T> =>
+      new Promise((resolve, reject) => {
+        const replica = pick(random, replicas);
+        job(() => {
+          if (replica.condition === 'hangs') return;
+          const reply = { window: replica.window(since), ...read(replica.state.rows) };
+          const answer = replica.condition === 'dead' ? () => reject(unavailable('dead')) : () => resolve(reply);
+          job(answer, random(8) === 0 ? 5 * LEG : LEG);
+        });
+      });
+    return {
+      members: (since, needs) => statement(since, (rows) => ({ answers: needs.map((need) => memberOf(rows, need)) })),
+      policy: (since, app) => statement(since, (rows) => ({ policy: policyOf(rows, app) })),
+      changes: async (since) => (await statement(since, () => ({ log: true }))).window,
     };
   }
 
@@ -284,7 +306,7 @@ export class Instance {
       },
       (error: unknown) => {
         this.#asking.delete(asked);
-        this.#world.refusals++;
+        this.#world.refused(error);
         if (!(error instanceof UsherError)) this.#world.fail(`no error of ours: ${String(error)}`);
       },
     );

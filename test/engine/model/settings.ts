@@ -3,6 +3,7 @@ import type { Engine, EngineParts } from '../../../src/engine/engine.ts';
 import type { FactServer } from '../../../src/engine/fact-server.ts';
 import { Facts } from '../../../src/engine/facts.ts';
 import { Follower } from '../../../src/engine/follower.ts';
+import { Replica, type ReplicaOptions } from '../../../src/engine/replica.ts';
 import type { SimulatedDatabase } from './simulated-database.ts';
 import type { Served } from './wire.ts';
 
@@ -41,5 +42,16 @@ export class SmallFollower extends Follower {
 
   constructor(options: ConstructorParameters<typeof Follower>[0]) {
     super({ ...options, recent: SmallFollower.recent });
+  }
+}
+
+/** Is tried again soon. */
+export class SmallReplica extends Replica {
+  /** For mutants. */
+  protected readonly parts: ReplicaOptions;
+
+  constructor(options: ReplicaOptions) {
+    super({ ...options, patience: { threshold: 1, firstMs: 60, longestMs: 120 } });
+    this.parts = options;
   }
 }

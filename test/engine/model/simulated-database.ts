@@ -26,6 +26,8 @@ export class SimulatedDatabase {
   #states: State[];
   /** Rows of the log up to this revision are gone. */
   #pruned = 0;
+  /** A commit that a replica shows already. */
+  #prepared: State | undefined;
 
   constructor(random: Random, rows: Rows = someRows(random)) {
     this.#random = random;
@@ -59,6 +61,19 @@ export class SimulatedDatabase {
 
   /** One to three writes in one commit. Answers its revision. */
   commit(now: number): Revision {
+    const prepared = this.#prepared;
+    if (prepared === undefined || prepared.parent !== this.newest) this.append(now, ...this.#writes());
+    else this.#show(now, prepared);
+    return this.head;
+  }
+
+  /** The next commit, before it is seen here. It is lost where the database is restored first. */
+  prepare(): State {
+    if (this.#prepared?.parent !== this.newest) this.#prepared = this.#made(...this.#writes());
+    return this.#prepared as State;
+  }
+
+  #writes(): [rows: Rows, scopes: readonly string[]] {
     let rows = this.newest.rows;
     const operations: Operation[] = [];
     for (let left = 1 + this.#random(3); left > 0; left--) {
@@ -66,18 +81,24 @@ export class SimulatedDatabase {
       rows = applyTo(rows, operation);
       operations.push(operation);
     }
-    this.append(now, rows, this.#widened(operations.flatMap(scopesOf)));
-    return this.head;
+    return [rows, this.#widened(operations.flatMap(scopesOf))];
   }
 
   protected append(now: number, rows: Rows, scopes: readonly string[]): void {
-    const nonce = randomUUID();
+    this.#show(now, this.#made(rows, scopes));
+  }
+
+  #made(rows: Rows, scopes: readonly string[]): State {
     const parent = this.newest;
-    parent.supersededAt = now;
     const revision = parent.revision + 1;
-    const state: State = { revision, nonce, rows, scopes, parent, supersededAt: Number.POSITIVE_INFINITY };
+    return { revision, nonce: randomUUID(), rows, scopes, parent, supersededAt: Number.POSITIVE_INFINITY };
+  }
+
+  #show(now: number, state: State): void {
+    this.newest.supersededAt = now;
     this.#states.push(state);
-    this.#all.set(nonce, state);
+    this.#all.set(state.nonce, state);
+    this.#prepared = undefined;
   }
 
   /** These writes in one commit, announced as they are or otherwise. Answers its revision. */

@@ -5,6 +5,7 @@
  * A1: every answer equals the database's at the revision that comes with it, in the history that the instance follows.
  * A2: that revision is at least every write acknowledged there before the question, and at least the caller's token.
  * A3: no answer was overtaken longer ago than the TTL, nor, while the database answers, than a poll and its round trips.
+ * A4: where nothing befalls anything but replicas, nothing is refused.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../../src/base/clock.ts';
@@ -14,6 +15,7 @@ import { pick, type Random, seeded } from '../../oracle/world.ts';
 import { Instance, randomQuestion } from './instance.ts';
 import { LEG, type Make, SmallFacts, SmallFollower, STEP, simulated } from './settings.ts';
 import { SimulatedDatabase } from './simulated-database.ts';
+import { SimulatedReplica } from './simulated-replica.ts';
 
 /** What a schedule is rich in; the chances are in a thousand steps. */
 const TEMPERS = [
@@ -27,12 +29,21 @@ const TEMPERS_OF_EDGES = [
   ...TEMPERS,
   { writes: 100, log: 1000, late: 0, cuts: 12, heals: 4, breaks: 0, small: false },
 ] as const;
+/** With replicas: a world in which hardly anything happens but to them. */
+const QUIET = { writes: 3, log: 1000, late: 0, cuts: 0, heals: 0, breaks: 0, small: false } as const;
+const TEMPERS_OF_REPLICAS = [...TEMPERS_OF_EDGES, QUIET] as const;
+
+export interface Shape {
+  readonly edges?: boolean;
+  readonly replicas?: boolean;
+}
 
 export class Simulation {
   readonly random: Random;
   readonly database: SimulatedDatabase;
+  readonly replicas: readonly SimulatedReplica[];
   readonly instances: Instance[];
-  readonly temper: (typeof TEMPERS_OF_EDGES)[number];
+  readonly temper: (typeof TEMPERS_OF_REPLICAS)[number];
   /** Asked again and again, so that questions meet cached decisions. */
   readonly questions: readonly Question[];
   now = 0;
@@ -41,17 +52,24 @@ export class Simulation {
   #timers: { at: number; fn: () => void }[] = [];
   #jobs: { by: number; fn: () => void }[] = [];
   #failure: Error | undefined;
+  #isClosing = false;
 
-  /** @param edges whether two more read from the first: one from it, the other from that one */
-  constructor(seed: number, make: Make, edges = false) {
+  /**
+   * @param edges whether two more read from the first: one from it, the other from that one
+   * @param replicas whether the first two read facts from replicas
+   */
+  constructor(seed: number, make: Make, { edges = false, replicas = false }: Shape = {}) {
     this.random = seeded(seed);
     this.database = new (make.Database ?? SimulatedDatabase)(this.random);
-    const tempers = edges ? TEMPERS_OF_EDGES : TEMPERS;
+    const tempers = replicas ? TEMPERS_OF_REPLICAS : edges ? TEMPERS_OF_EDGES : TEMPERS;
     this.temper = tempers[seed % tempers.length] as Simulation['temper'];
     this.questions = Array.from({ length: 16 }, () => randomQuestion(this.random));
     SmallFacts.small = this.temper.small;
     // Where edges read what is remembered; in half of their schedules they mostly read what is not.
     SmallFollower.recent = edges && !this.temper.small ? 50 : 2;
+    // Half of the replicas' schedules remember enough for them to be used.
+    if (replicas) SmallFollower.recent = this.random(2) === 0 ? 50 : 3;
+    this.replicas = replicas ? [0, 1].map(() => new SimulatedReplica(this.database, this.random)) : [];
     this.instances = [new Instance(this, make), new Instance(this, make)];
     for (let left = edges ? 2 : 0; left > 0; left--) {
       this.instances.push(new Instance(this, make, edges && left === 2 ? this.instances[0] : this.instances.at(-1)));
@@ -64,8 +82,13 @@ export class Simulation {
   }
 
   /** Runs `fn` after a while of its own, in any order with others. */
-  job(fn: () => void, longest = LEG): void {
+  readonly job = (fn: () => void, longest = LEG): void => {
     this.#jobs.push({ by: this.now + 1 + this.random(longest), fn });
+  };
+
+  refused(error: unknown): void {
+    this.refusals++;
+    if (this.temper === QUIET && !this.#isClosing) this.fail(`A4: ${String(error)}`);
   }
 
   readonly clock: Clock = {
@@ -95,6 +118,7 @@ export class Simulation {
       this.#act();
     }
     for (let step = 0; step < 60; step++) await this.#pass();
+    this.#isClosing = true;
     await this.#passUntil(Promise.all(this.instances.map(({ engine }) => engine.close())));
     if (this.#failure !== undefined) throw this.#failure;
   }
@@ -110,6 +134,7 @@ export class Simulation {
   }
 
   async #pass(): Promise<void> {
+    for (const replica of this.replicas) replica.live();
     this.now += 1 + this.random(STEP);
     simulated.now = this.now;
     const due = [...this.#timers.filter(({ at }) => at <= this.now), ...this.#jobs.filter(({ by }) => by <= this.now)];
