@@ -140,6 +140,7 @@ async function openInTime(
     return await openDatabase({
       url: config.database.url,
       directUrl: config.database.directUrl,
+      factsUrl: config.database.factsUrl,
       dataDir: config.dataDir,
       poolSize: config.database.poolSize,
       migrateOnStart: config.database.migrateOnStart,
@@ -186,6 +187,7 @@ async function build(config: Config, base: Base): Promise<App> {
   const secret = openSecretKey({ config, database, clock });
   const engine = new Engine({
     source: database.facts,
+    replica: database.replica,
     lists: listSource(database),
     cursorKey: () => secret.derive('list-cursor'),
     clock,

@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { Counter, Gauge } from 'prom-client';
 import { exposeHistogram } from '../base/flat-histogram.ts';
 import type { Registry } from '../base/telemetry.ts';
-import { BATCH_BUCKETS } from '../engine/counters.ts';
+import { BATCH_BUCKETS, REPLICA_PAUSES, type ReplicaCounters } from '../engine/counters.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Watch } from '../engine/watch.ts';
 import type { GrpcMetrics } from '../grpc/metrics.ts';
@@ -146,6 +146,7 @@ function exposeEngine(registry: Registry, engine: Engine): void {
     () => counters.restores,
   );
   exposeCaches(registry, engine);
+  if (counters.replica !== null) exposeReplica(registry, counters.replica);
 }
 
 /** Metrics with labels: decisions, cache sizes, batches of loads. */
@@ -202,6 +203,35 @@ function exposeCaches(registry: Registry, engine: Engine): void {
       });
     },
   });
+}
+
+/** Where facts are read from a replica. */
+function exposeReplica(registry: Registry, counters: ReplicaCounters): void {
+  new Counter({
+    name: 'usher_replica_loads_total',
+    help: 'Loads of facts with a replica, by what became of them: answered by it, completed by the primary (both), or answered by the primary alone, and why.',
+    labelNames: ['result'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [result, count] of Object.entries(counters.results)) this.inc({ result }, count);
+    },
+  });
+  new Gauge({
+    name: 'usher_replica_paused',
+    help: '1 while the replica is left alone, by the reason.',
+    labelNames: ['reason'],
+    registers: [registry],
+    collect() {
+      for (const reason of REPLICA_PAUSES) this.set({ reason }, counters.paused === reason ? 1 : 0);
+    },
+  });
+  gauge(
+    registry,
+    'usher_replica_behind_revisions',
+    'By how many revisions the newest answer of the replica was behind.',
+    () => counters.behind,
+  );
 }
 
 function exposeGrpc(registry: Registry, grpc: GrpcMetrics): void {

@@ -231,8 +231,10 @@ function* listenerProblems(config: Config, values: Values): Generator<Problem> {
 
 /** The embedded database is for development: production must enable it, so that a misspelled variable does not. */
 function* databaseProblems({ production, database }: Config): Generator<Problem> {
-  const { embedded, directUrl } = database;
-  if (directUrl !== null && database.url === null) yield ['database.directUrl', 'is of no use without database.url'];
+  const { embedded } = database;
+  for (const key of ['directUrl', 'factsUrl'] as const) {
+    if (database[key] !== null && database.url === null) yield [`database.${key}`, 'is of no use without database.url'];
+  }
   if (database.url !== null) {
     if (embedded === true) yield ['database.embedded', 'cannot be true with database.url: remove one of the two'];
   } else if (embedded === false) {

@@ -126,6 +126,14 @@ export const LISTENERS_AND_DATABASE = {
     about:
       'The same database past the pooler that database.url leads to, for LISTEN and migrations: one or two connections a process.',
   }),
+  'database.factsUrl': key(kind.databaseUrl, {
+    example: 'postgresql://usher@replica:5432/usher',
+    default: null,
+    secret: true,
+    otherwise: 'database.url',
+    about:
+      'Streaming replicas of the same database, at one address: they answer what checks have to read, however far they are behind. Up to five connections a process: [Replicas for facts](guides/postgresql.md#replicas-for-facts).',
+  }),
   'database.embedded': key(kind.flag, {
     default: null,
     about: '`true` allows the embedded database in production, `false` rules it out everywhere.',

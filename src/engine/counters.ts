@@ -34,6 +34,10 @@ export class EngineCounters {
 /** The largest batch counted in each place of `batchSizes`. */
 export const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256] as const;
 
+/** Why a replica is left alone for a while: it did not answer in time, or what it said cannot be used. */
+export const REPLICA_PAUSES = ['failed', 'other-history', 'too-old'] as const;
+export type ReplicaPause = (typeof REPLICA_PAUSES)[number];
+
 /** What became of loads that a replica might have answered. */
 export class ReplicaCounters {
   readonly results = {
@@ -52,8 +56,8 @@ export class ReplicaCounters {
     /** The log of the primary had not been read lately, or not since everything was forgotten. */
     unproven: 0,
   };
-  /** 1 while it is left alone. */
-  paused = 0;
+  /** Why it is left alone now. */
+  paused: ReplicaPause | null = null;
   /** By how many revisions its newest answer that was used was behind. */
   behind = 0;
 }

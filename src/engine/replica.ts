@@ -5,7 +5,7 @@
 
 import { CircuitBreaker, type Patience } from '../base/circuit-breaker.ts';
 import type { Clock } from '../base/clock.ts';
-import type { ReplicaCounters } from './counters.ts';
+import type { ReplicaCounters, ReplicaPause } from './counters.ts';
 import type { Facts } from './facts.ts';
 import type { Follower, Ticket } from './follower.ts';
 import type { EngineLog } from './follower-options.ts';
@@ -30,12 +30,11 @@ const ANSWER_MS = 250;
 const PATIENCE: Patience = { threshold: 1, firstMs: 1000, longestMs: 15_000 };
 const REPLICA = 'replica';
 
-/** Why it is left alone for a while. */
-const PAUSED = {
+const PAUSED: Readonly<Record<ReplicaPause, string>> = {
   failed: 'the replica for facts does not answer; the primary is asked instead',
   'other-history': 'the replica for facts has another history; the primary is asked instead',
   'too-old': 'the replica for facts is too far behind; the primary is asked instead',
-} as const;
+};
 
 /** What a reply is good for. */
 export type Standing = 'behind' | 'ahead' | 'other-history' | 'too-old' | 'unproven';
@@ -43,7 +42,6 @@ export type Standing = 'behind' | 'ahead' | 'other-history' | 'too-old' | 'unpro
 export class Replica {
   readonly #options: ReplicaOptions;
   readonly #breaker: CircuitBreaker;
-  #paused: keyof typeof PAUSED | null = null;
   #probing = false;
 
   constructor(options: ReplicaOptions) {
@@ -88,7 +86,7 @@ export class Replica {
       counters.results.unproven++;
       return;
     }
-    if (this.#paused !== null) {
+    if (counters.paused !== null) {
       counters.results.paused++;
       void this.#probe();
       return;
@@ -173,12 +171,11 @@ export class Replica {
     return changed.has('*') || changed.has(`p:${app}`) || changed.has(`a:${app}`);
   }
 
-  #pause(why: keyof typeof PAUSED, fields: object): void {
+  #pause(why: ReplicaPause, fields: object): void {
     const { counters, log, follower } = this.#options;
     this.#breaker.failed(REPLICA);
-    if (this.#paused !== why) log.warn({ ...fields, revision: follower.cursor }, PAUSED[why]);
-    this.#paused = why;
-    counters.paused = 1;
+    if (counters.paused !== why) log.warn({ ...fields, revision: follower.cursor }, PAUSED[why]);
+    counters.paused = why;
   }
 
   /** After a pause, beside a load that the primary answers: nobody waits for it. Never rejects. */
@@ -194,8 +191,7 @@ export class Replica {
         this.#pause(standing, { head: window.head });
       } else if (standing !== 'unproven') {
         this.#breaker.succeeded(REPLICA);
-        this.#paused = null;
-        counters.paused = 0;
+        counters.paused = null;
         log.info({ revision: follower.cursor, head: window.head }, 'the replica for facts is used again');
       }
     } catch (error) {

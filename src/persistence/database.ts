@@ -1,5 +1,5 @@
 import type { CompiledQuery, Kysely } from 'kysely';
-import type { FactsSource, Revision, RevisionToken } from '../engine/types.ts';
+import type { FactsSource, ReplicaSource, Revision, RevisionToken } from '../engine/types.ts';
 import type { Schema } from './entities/schema.ts';
 import type { InboxSignals } from './signals.ts';
 
@@ -71,6 +71,8 @@ export interface Database {
   readonly kind: 'postgresql' | 'pglite';
   /** The engine's reads; on connections of their own, so that slow writers never hold up a check. */
   readonly facts: FactsSource;
+  /** Replicas that may answer them, null for none; on connections of their own. */
+  readonly replica: ReplicaSource | null;
   /** Tells other instances whose inbox changed. */
   readonly inboxSignals: InboxSignals;
   /** Runs `fn` in a read-only transaction on one snapshot. */

@@ -13,7 +13,7 @@ import { Embedded } from './driver/pglite.ts';
 import { ClientPool, postgresSessions } from './driver/postgresql.ts';
 import { Refused } from './driver/refused.ts';
 import { cannotBeUsed, isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
-import { createFactsPool, embeddedFacts, postgresFacts } from './facts/source.ts';
+import { createFactsPool, embeddedFacts, noNotifications, postgresFacts } from './facts/source.ts';
 import {
   APPLIED_SQL,
   compare,
@@ -41,6 +41,8 @@ export interface OpenOptions {
   url: string | null;
   /** The same database without the pooler that `url` leads to: for what needs a connection of its own, LISTEN and migrations. */
   directUrl?: string | null;
+  /** Replicas of it, for facts. */
+  factsUrl?: string | null;
   dataDir: string;
   /** Connections for reads and writes; checks have their own few (PostgreSQL only). */
   poolSize: number;
@@ -70,6 +72,7 @@ interface Opened {
   kind: Database['kind'];
   orm: Orm;
   facts: Database['facts'];
+  replica: Database['replica'];
   /** Wakes other instances; never rejects. */
   notify: () => void;
   inboxSignals: InboxSignals;
@@ -93,6 +96,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   return {
     kind: opened.kind,
     facts: opened.facts,
+    replica: opened.replica,
     inboxSignals: opened.inboxSignals,
     read: (fn) => transactions.read(fn),
     change: (fn) => transactions.change(fn),
@@ -129,6 +133,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
   // No statement runs long enough to be worth compiling, and the estimated cost of a search's condition is far from its real one.
   const pool = new ClientPool({ url, clock, log, connecting, ...limits, settings: { jit: 'off' } });
   const factsPool = createFactsPool({ url, clock, log, connecting });
+  const replicaPool = options.factsUrl == null ? null : createFactsPool({ url: options.factsUrl, clock, log });
   const dialect = createDialect(postgresSessions(pool));
   const orm = await openOrm({ kind: 'postgresql', dialect, name: serverOf(url).database, log });
   const wake = { url: options.directUrl ?? url, clock, log };
@@ -136,7 +141,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
   const inboxSignals = new PostgresSignals(pool, wake);
   const close = async () => {
     await Promise.all([announcer.idle(), inboxSignals.idle()]);
-    await Promise.all([pool.close(), factsPool.close()]);
+    await Promise.all([pool.close(), factsPool.close(), replicaPool?.close()]);
     await orm.close();
   };
   try {
@@ -149,6 +154,8 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
     kind: 'postgresql',
     orm,
     facts: postgresFacts(factsPool, (onWake) => listen(wake, announcer.self, onWake)),
+    // Whoever reads there follows the log, and listens, at the primary.
+    replica: replicaPool === null ? null : postgresFacts(replicaPool, noNotifications),
     notify: announcer.tell,
     inboxSignals,
     applied: async () => (await factsPool.query<{ name: string }>({ text: APPLIED_SQL })).rows.map((row) => row.name),
@@ -208,6 +215,7 @@ async function openMigratedDirectory(
       kind: 'pglite',
       orm,
       facts: embeddedFacts(embedded),
+      replica: null,
       notify: () => undefined,
       inboxSignals: noSignals,
       applied: async () => (await embedded.query<{ name: string }>(APPLIED_SQL, [])).map((row) => row.name),

@@ -16,6 +16,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   UPSTREAM_KEY: CANARY,
   DATABASE_URL: `postgresql://usher:${CANARY}@db/usher`,
   DATABASE_DIRECT_URL: `postgresql://usher:${CANARY}@direct/usher`,
+  DATABASE_FACTS_URL: `postgresql://usher:${CANARY}@replica/usher`,
   AUTH_CLIENT_SECRET: CANARY,
   INTERNAL_API_KEY: `${CANARY},shop:check:${CANARY}-of-a-shop`,
   USHER_SECRET_KEY: CANARY,
@@ -30,6 +31,7 @@ const SECRETS: Readonly<Record<string, string>> = {
 const BESIDE: Readonly<Record<string, Record<string, string>>> = {
   UPSTREAM_KEY: { UPSTREAM_ADDRESS: 'usher.internal:50051' },
   DATABASE_DIRECT_URL: { DATABASE_URL: 'postgresql://usher@db/usher' },
+  DATABASE_FACTS_URL: { DATABASE_URL: 'postgresql://usher@db/usher' },
   PUSH_PRIVATE_KEY: {
     PUSH_PUBLIC_KEY: pair.getPublicKey('base64url'),
     PUSH_SUBJECT: 'mailto:ops@example.com',

@@ -209,11 +209,14 @@ describe('faults', () => {
     expect(faultsOf({ env: both })).toHaveProperty(['database.embedded']);
   });
 
-  test('a direct line belongs to a database at a URL', () => {
-    const env = { DATABASE_DIRECT_URL: 'postgresql://usher@db:5432/usher' };
-    expect(faultsOf({ env })).toHaveProperty(['database.directUrl']);
+  test.each([
+    ['DATABASE_DIRECT_URL', 'directUrl'],
+    ['DATABASE_FACTS_URL', 'factsUrl'],
+  ])('%s belongs to a database at a URL', (variable, key) => {
+    const env = { [variable]: 'postgresql://usher@db:5432/usher' };
+    expect(faultsOf({ env })).toHaveProperty([`database.${key}`]);
     expect(toConfig({ env: { ...env, DATABASE_URL: 'postgresql://usher@pooler:6432/usher' } }).database).toMatchObject({
-      directUrl: 'postgresql://usher@db:5432/usher',
+      [key]: 'postgresql://usher@db:5432/usher',
     });
   });
 

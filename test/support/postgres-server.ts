@@ -45,6 +45,8 @@ export async function startPostgres(
     from?: DataCopy;
     /** Begins with a copy of this server's data and follows it from then on, a hot standby. Nobody may write while it is made. */
     standbyOf?: PostgresServer;
+    /** How far behind its primary a standby stays, in ms. */
+    applyDelayMs?: number;
     /** Where the new cluster is made; a directory of its own in the system's by default. It goes with the server. */
     dir?: string;
   } = {},
@@ -75,7 +77,12 @@ export async function startPostgres(
     const primary = options.standbyOf;
     if (primary !== undefined) writeFileSync(join(data, 'standby.signal'), '');
     const following: Record<string, string> =
-      primary === undefined ? {} : { primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres` };
+      primary === undefined
+        ? {}
+        : {
+            primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres`,
+            recovery_min_apply_delay: `${options.applyDelayMs ?? 0}ms`,
+          };
     const port = await freePort();
     const child = spawnServer(join(bin, 'postgres'), data, port, options.maxConnections ?? 200, {
       ...identity,

@@ -100,11 +100,14 @@ export function postgresFacts(pool: ClientPool, listen: FactsSource['listen']): 
   return source(LOADS, ask, listen);
 }
 
-/** The embedded database has one process and one session: without other writers there is nothing to listen to. */
+/** For what has nothing to listen to. */
+export const noNotifications: FactsSource['listen'] = () => Promise.resolve(() => Promise.resolve());
+
+/** The embedded database has one process and one session: there are no other writers. */
 export function embeddedFacts(embedded: Embedded): FactsSource {
   const ask: Ask = async <R extends HeadRow>(_name: string, sql: string, parameters: readonly unknown[]) =>
     only(await embedded.query<R>(sql, parameters));
-  return source(1, ask, () => Promise.resolve(() => Promise.resolve()));
+  return source(1, ask, noNotifications);
 }
 
 function only<R>(rows: readonly R[]): R {

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Operation } from '../oracle/rows.ts';
+import { median, ReplicaWorld } from './replica-world.ts';
+
+/**
+ * The long run of test/faults/replica.test.ts: a million judged decisions of a service whose facts come from a replica 2 s behind, and
+ * how long writes take to be seen. `USHER_MINUTES` bounds it; it tells how far it came.
+ */
+const DECISIONS = 1_000_000;
+const MINUTES = Number(process.env.USHER_MINUTES ?? 60);
+const PROGRESS_MS = 30_000;
+const EMAIL = 'seen@example.com';
+const QUESTION = { email: EMAIL, app: 'seen', permission: 'read', resourceType: '', resourceId: '' };
+const SETUP: Operation[] = [
+  { kind: 'create-app', app: 'seen' },
+  { kind: 'define-permission', app: 'seen', permission: 'read', type: 'binary', global: false, groupName: null },
+  { kind: 'define-role', app: 'seen', role: 'reader' },
+  {
+    kind: 'permissions-of-role',
+    app: 'seen',
+    role: 'reader',
+    permissions: [{ permission: 'read', accessLevel: 'allowed' }],
+  },
+];
+
+const tell = (line: string) => process.stderr.write(`${line}\n`);
+
+describe('a replica that is 2 s behind', () => {
+  let world: ReplicaWorld;
+  beforeAll(async () => {
+    world = await ReplicaWorld.start(2000);
+    for (const operation of SETUP) await world.write(operation);
+  }, 150_000);
+  afterAll(async () => {
+    await world?.close();
+  }, 60_000);
+
+  test(
+    'no decision is wrong at the revision that it names',
+    async () => {
+      const end = performance.now() + MINUTES * 60_000;
+      let told = performance.now();
+      const tally = await world.run(({ decisions, allowed, revisions, wrong }) => {
+        if (performance.now() - told > PROGRESS_MS) {
+          told = performance.now();
+          tell(`${decisions} decisions (${allowed} allowed) after ${revisions} writes, ${wrong.length} wrong`);
+        }
+        return decisions >= DECISIONS || performance.now() > end;
+      });
+      const { wrong, refused, ...counted } = tally;
+      tell(`${JSON.stringify(counted)}, ${refused.length} refused; loads: ${JSON.stringify(world.results)}`);
+      expect({ wrong, refused }).toEqual({ wrong: [], refused: [] });
+      expect(tally.decisions).toBeGreaterThan(0);
+      expect(world.results.replica + world.results.both).toBeGreaterThan(0);
+    },
+    (MINUTES + 5) * 60_000,
+  );
+
+  test('a write is answered at its revision at once, and a revocation is seen within a second', async () => {
+    const { engine } = world.answering.app;
+    const [atRevision, seen]: [number[], number[]] = [[], []];
+    for (let round = 0; round < 100; round++) {
+      const roles = round % 2 === 0 ? ['reader'] : [];
+      const revision = await world.write({ kind: 'roles-of-user', app: 'seen', email: EMAIL, roles });
+      const began = performance.now();
+      if (round % 4 < 2) {
+        const [number, nonce] = revision.split('.');
+        const minRevision = { number: Number(number), nonce: nonce ?? null };
+        const { decision } = await engine.check(QUESTION, { minRevision });
+        expect(decision.granted).toBe(roles.length > 0);
+        atRevision.push(performance.now() - began);
+      } else {
+        while ((await engine.check(QUESTION)).decision.granted !== roles.length > 0) {
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+        seen.push(performance.now() - began);
+        expect(seen.at(-1)).toBeLessThan(1000);
+      }
+    }
+    tell(`minRevision p50 ${median(atRevision).toFixed(1)} ms, seen p50 ${median(seen).toFixed(1)} ms`);
+    expect(median(atRevision)).toBeLessThan(process.env.USHER_LONG === '1' ? 10 : 100);
+  }, 120_000);
+});
