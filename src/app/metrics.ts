@@ -217,6 +217,16 @@ function exposeReplica(registry: Registry, counters: ReplicaCounters): void {
       for (const [result, count] of Object.entries(counters.results)) this.inc({ result }, count);
     },
   });
+  new Counter({
+    name: 'usher_replica_needs_total',
+    help: 'Needs of people and members, by who answered them: the replica or the primary.',
+    labelNames: ['by'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [by, count] of Object.entries(counters.needs)) this.inc({ by }, count);
+    },
+  });
   new Gauge({
     name: 'usher_replica_paused',
     help: '1 while the replica is left alone, by the reason.',

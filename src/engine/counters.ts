@@ -56,6 +56,8 @@ export class ReplicaCounters {
     /** The log of the primary had not been read lately, or not since everything was forgotten. */
     unproven: 0,
   };
+  /** Needs of people and members, by who answered them. */
+  readonly needs = { replica: 0, primary: 0 };
   /** Why it is left alone now. */
   paused: ReplicaPause | null = null;
   /** By how many revisions its newest answer that was used was behind. */

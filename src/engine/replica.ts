@@ -61,6 +61,9 @@ export class Replica {
         return left.length === 0;
       },
     );
+    const { counters } = this.#options;
+    counters.needs.primary += left.length;
+    counters.needs.replica += needs.length - left.length;
     return left;
   }
 
@@ -162,9 +165,16 @@ export class Replica {
     return true;
   }
 
-  /** An application that was made anew has another id, which no scope of its members tells of. */
-  protected isMemberChanged({ member: { app, email } }: MemberAnswer, changed: ReadonlySet<string>): boolean {
-    return app !== '' && (changed.has(`m:${app}:${email}`) || this.#isPolicyChanged(app, changed));
+  protected isMemberChanged({ member }: MemberAnswer, changed: ReadonlySet<string>): boolean {
+    const { app, email, appId } = member;
+    if (app === '') return false;
+    if (changed.has(`m:${app}:${email}`) || changed.has(`a:${app}`)) return true;
+    return changed.has(`p:${app}`) && !this.isSameApp(app, appId);
+  }
+
+  /** An application that was made anew has another id, which no scope of its members tells of; a policy that is held does. */
+  protected isSameApp(app: string, appId: number | null): boolean {
+    return this.#options.facts.policy(app)?.value.appId === appId;
   }
 
   #isPolicyChanged(app: string, changed: ReadonlySet<string>): boolean {

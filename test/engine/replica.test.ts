@@ -147,6 +147,16 @@ describe('facts from a replica', () => {
     expect(source.of('policy')).toHaveLength(1);
   });
 
+  test('a change of the policy leaves members to the replica, once the policy is here', async () => {
+    const { engine, source, write } = await started();
+    await engine.check(ask());
+    await write({ kind: 'permissions-of-role', app: 'shop', role: 'reader', permissions: [] });
+    expect(await engine.check(ask())).toMatchObject({ ...denied, revision: said(2) });
+    expect(await engine.check(ask({ email: BOB }))).toMatchObject({ ...denied, revision: said(2) });
+    expect([source.of('policy').length, source.of('members').length]).toEqual([1, 0]);
+    expect(engine.counters.replica?.needs).toEqual({ replica: 2, primary: 0 });
+  });
+
   test('a fact that ran out is read anew from a replica that is older than it', async () => {
     const { engine, source, clock, write } = await started();
     await write(REVOKE);

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseRevision } from '../../src/engine/question.ts';
 import type { Decision, Question } from '../../src/engine/types.ts';
+import type { Outcome } from '../../src/persistence/database.ts';
 import { answerOf } from '../oracle/oracle.ts';
-import type { Operation, Rows } from '../oracle/rows.ts';
+import { applyTo, type Operation, type Rows } from '../oracle/rows.ts';
 import { asDecision } from '../oracle/storage.ts';
 import { History, NAMES, type Names, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
 import { carryOut } from '../support/carry-out.ts';
@@ -15,16 +16,17 @@ import { type PostgresServer, startPostgres } from '../support/postgres-server.t
 import { LineCutter } from '../support/proxy.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
+/** So many that what was written in the seconds of the lag is not all that is asked about. */
 const WORLD: Names = {
   ...NAMES,
-  emails: [...NAMES.emails, ...Array.from({ length: 57 }, (_, index) => `person${index}@example.com`)],
-  resources: [
-    ...NAMES.resources,
-    ...Array.from({ length: 9 }, (_, index) => ({ resourceType: 'invoice', resourceId: `no-${index}` })),
-  ],
+  emails: [...NAMES.emails, ...Array.from({ length: 297 }, (_, index) => `person${index}@example.com`)],
+  apps: [...NAMES.apps, 'depot', 'school', 'garden', 'lab'],
   // Rights take a while to grow.
   writesOfAnApp: 300,
 };
+/** Writes before the first question, so that there is something to answer, and how many of them are one commit. */
+const FILL = 3000;
+const AT_ONCE = 50;
 const ASKERS = 6;
 const QUESTIONS = 40;
 const WRITERS = 3;
@@ -55,7 +57,9 @@ export class ReplicaWorld {
   readonly history: History;
   readonly #directories: string[];
 
-  private constructor(parts: Omit<ReplicaWorld, 'close' | 'write' | 'run' | 'results'> & { directories: string[] }) {
+  private constructor(
+    parts: Omit<ReplicaWorld, 'close' | 'fill' | 'write' | 'run' | 'counters'> & { directories: string[] },
+  ) {
     this.primary = parts.primary;
     this.replica = parts.replica;
     this.line = parts.line;
@@ -92,10 +96,30 @@ export class ReplicaWorld {
   }
 
   /** What became of the loads that the replica was there for. */
-  get results() {
+  get counters() {
     const counters = this.answering.app.engine.counters.replica;
     if (counters === null) throw new Error('no replica is configured');
-    return counters.results;
+    return counters;
+  }
+
+  /** Rights of many people. */
+  async fill(): Promise<void> {
+    const random = seeded(1);
+    for (let left = FILL; left > 0; left -= AT_ONCE) {
+      let rows = this.history.newest;
+      const operations = Array.from({ length: AT_ONCE }, () => {
+        const operation = randomOperation(random, rows, WORLD);
+        rows = applyTo(rows, operation);
+        return operation;
+      });
+      const { result, number } = await this.writing.app.database.change(async (tx) => {
+        const outcomes: Outcome<Operation | null>[] = [];
+        for (const operation of operations) outcomes.push(await carryOut(tx, operation));
+        const done = outcomes.flatMap(({ result: one }) => (one === null ? [] : [one]));
+        return { result: done, scopes: outcomes.flatMap(({ scopes }) => scopes) };
+      });
+      this.history.record(number, ...result);
+    }
   }
 
   /** A write, recorded. Answers its revision. */
