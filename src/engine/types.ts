@@ -218,7 +218,7 @@ export interface FactsSource {
   listen(hear: (news?: LogNews) => void): Promise<() => Promise<void>>;
 }
 
-/** What is asked of a replica. Its snapshots may be behind by any time, ahead for an instant, or of another history. */
+/** A replica of a source. Its snapshots may be behind by any time, ahead for an instant, or of another history. */
 export type ReplicaSource = Pick<FactsSource, 'members' | 'policy' | 'changes'>;
 
 /** Facts of one snapshot, with the log as that snapshot shows it. */

@@ -154,7 +154,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
     kind: 'postgresql',
     orm,
     facts: postgresFacts(factsPool, (onWake) => listen(wake, announcer.self, onWake)),
-    // Whoever reads there follows the log, and listens, at the primary.
+    // The engine follows the log, and listens, at the primary.
     replica: replicaPool === null ? null : postgresFacts(replicaPool, noNotifications),
     notify: announcer.tell,
     inboxSignals,

@@ -8,6 +8,7 @@ import { LISTS } from './lists.ts';
 import type { Mutant } from './mutant.ts';
 import { PANEL } from './panel.ts';
 import { QUESTIONS } from './questions.ts';
+import { REPLICAS } from './replicas.ts';
 import { WATCH } from './watch.ts';
 
 export type { Mutant } from './mutant.ts';
@@ -19,6 +20,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...DRY_RUNS,
   ...WATCH,
   ...EDGES,
+  ...REPLICAS,
   ...CREDENTIALS,
   ...GUARDS,
   ...PEOPLE,

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { UsherError } from '../../src/base/errors.ts';
 import { parseRevision } from '../../src/engine/question.ts';
 import type { Decision, Question } from '../../src/engine/types.ts';
 import type { Outcome } from '../../src/persistence/database.ts';
@@ -28,7 +29,8 @@ const WORLD: Names = {
 const FILL = 3000;
 const AT_ONCE = 50;
 const ASKERS = 6;
-const QUESTIONS = 40;
+/** Of a batch. */
+export const QUESTIONS = 40;
 const WRITERS = 3;
 const PAUSE_MS = 25;
 
@@ -36,8 +38,10 @@ export interface Tally {
   decisions: number;
   allowed: number;
   revisions: number;
-  /** Refused, with why: nothing may be, while the primary answers. */
+  /** Refused by the service, with why: nothing may be, while the primary answers. */
   refused: string[];
+  /** Calls of the edge that were not answered in its time, which a machine that stands still is enough for. */
+  late: number;
   wrong: string[];
 }
 
@@ -132,7 +136,7 @@ export class ReplicaWorld {
   /** Writers and askers, until `isOver`; each answer is judged at the revision that it names. */
   async run(isOver: (tally: Tally) => boolean, seed = 20_261): Promise<Tally> {
     const random = seeded(seed);
-    const tally: Tally = { decisions: 0, allowed: 0, revisions: 0, refused: [], wrong: [] };
+    const tally: Tally = { decisions: 0, allowed: 0, revisions: 0, refused: [], late: 0, wrong: [] };
     const { history, answering, edge, writing } = this;
     let done = false;
     const write = async () => {
@@ -146,7 +150,8 @@ export class ReplicaWorld {
     };
     const ask = async () => {
       while (!done) {
-        const engine = random(4) === 0 ? edge.edge.engine : answering.app.engine;
+        const isOfEdge = random(4) === 0;
+        const engine = isOfEdge ? edge.edge.engine : answering.app.engine;
         const questions = Array.from({ length: QUESTIONS }, () => randomQuestion(random));
         try {
           const { decisions, revision } = await engine.batch(questions);
@@ -155,7 +160,8 @@ export class ReplicaWorld {
           judge(questions, decisions, history.at(number), revision, tally);
           history.forget(number - 20_000);
         } catch (error) {
-          tally.refused.push(String(error));
+          if (isOfEdge && error instanceof UsherError && error.code === 'UNAVAILABLE') tally.late++;
+          else tally.refused.push(String(error));
         }
         done ||= isOver(tally) || tally.wrong.length > 10;
         await new Promise((resolve) => setImmediate(resolve));
