@@ -143,6 +143,7 @@ async function openInTime(
       factsUrl: config.database.factsUrl,
       dataDir: config.dataDir,
       poolSize: config.database.poolSize,
+      earlyRelease: config.database.earlyRelease,
       migrateOnStart: config.database.migrateOnStart,
       wait: { ms: config.database.waitMs, signal: ending, began },
       migrationsChecked: isPrepared,

@@ -48,6 +48,7 @@ async function withDatabase<T>(io: Io, options: GlobalOptions, use: (database: D
     directUrl: config.database.directUrl,
     dataDir: dataDirOf(io, config),
     poolSize: 2,
+    earlyRelease: config.database.earlyRelease,
     migrateOnStart: config.database.migrateOnStart,
     clock: io.clock,
     log: createLogger('silent'),

@@ -232,6 +232,9 @@ function* listenerProblems(config: Config, values: Values): Generator<Problem> {
 /** The embedded database is for development: production must enable it, so that a misspelled variable does not. */
 function* databaseProblems({ production, database }: Config): Generator<Problem> {
   const { embedded } = database;
+  if (database.earlyRelease && database.url === null) {
+    yield ['database.earlyRelease', 'is of no use without database.url'];
+  }
   for (const key of ['directUrl', 'factsUrl'] as const) {
     if (database[key] !== null && database.url === null) yield [`database.${key}`, 'is of no use without database.url'];
   }

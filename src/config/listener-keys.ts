@@ -146,6 +146,11 @@ export const LISTENERS_AND_DATABASE = {
       'How long a start waits for a database that is away, starting or full, or a standby that lacks migrations, before it fails: [A database that is not there yet](#a-database-that-is-not-there-yet).',
   }),
   'database.poolSize': key(kind.whole(1, 500), { default: 10, about: 'Connections for reads and writes.' }),
+  'database.earlyRelease': key(kind.flag, {
+    default: false,
+    about:
+      'Whether policy writes share one wait for the disk and the synchronous standby, instead of one after the other. PostgreSQL only, and the same for all instances: [guides/postgresql.md](guides/postgresql.md#many-policy-writes).',
+  }),
   'database.migrateOnStart': key(kind.flag, {
     default: (before) => !before.production || before['database.url'] === null,
     otherwise: 'true outside production and for the embedded database',

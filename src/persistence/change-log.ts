@@ -1,4 +1,4 @@
-import { type CompiledQuery, type Kysely, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { ANY_REVISION, type RevisionToken } from '../engine/types.ts';
 import { INSERT_AUDIT_SQL } from './audit.ts';
 import type { Scope, Tx } from './database.ts';
@@ -33,10 +33,22 @@ const ANNOUNCE = new Prepared<Newest>(
   'select log_change($1::jsonb, $2::text, $3::text[], $4::text) as revision, $2::text as nonce',
 );
 
-/** One statement, hence one snapshot: the revision is at least as new as everything that the transaction saw. */
-const NEWEST = new Prepared<Newest>(
+/** The same, and COMMIT then waits neither for the disk nor for a standby: the lock is released at once. */
+const ANNOUNCE_EARLY = new Prepared<Newest>(
+  'announce_early',
+  `select log_change($1::jsonb, $2::text, $3::text[], $4::text) as revision, $2::text as nonce,
+    set_config('synchronous_commit', 'off', true) as waits`,
+);
+
+/**
+ * One statement, hence one snapshot: the revision is at least as new as everything that the transaction saw. `wrote`: the
+ * transaction has changed rows, so that its COMMIT waits for the disk, and with its own changes for all that it saw.
+ */
+const NEWEST = new Prepared<Newest & { wrote: boolean }>(
   'newest',
-  `with recorded as (${INSERT_AUDIT_SQL}) select revision, nonce from policy_change order by revision desc limit 1`,
+  `with recorded as (${INSERT_AUDIT_SQL})
+   select revision, nonce, pg_current_xact_id_if_assigned() is not null as wrote
+     from policy_change order by revision desc limit 1`,
 );
 
 /** The end of a write: the parts of the policy that it touched, and its audit records. */
@@ -51,15 +63,30 @@ export interface Ending {
   nonce: string;
 }
 
+export interface Concluded {
+  /** The revision that it makes, or the newest that it sees, 0 for an empty log; valid only when the commit succeeds. */
+  mark: RevisionToken;
+  /** Whether everything up to `mark` outlives the server once the commit has succeeded. */
+  lasts: boolean;
+}
+
 /**
  * Writes the audit records of this transaction and its log row, if any, as its very last statement. COMMIT is sent with it:
- * the lock of the numbering is never held for a round trip. Returns the revision that it makes, or the newest that it sees, 0 for
- * an empty log; valid only when the commit succeeds.
+ * the lock of the numbering is never held for a round trip. `early`: nor for the disk or a standby, and the caller then has to
+ * make the revision last before anybody is acknowledged.
  */
-export async function conclude(tx: Tx, { scopes, records, actor, nonce }: Ending): Promise<RevisionToken> {
-  const last: CompiledQuery<Newest> =
-    scopes.length > 0 ? ANNOUNCE.with(records, nonce, collapse(scopes), actor) : NEWEST.with(records);
-  const [row] = (await tx.kysely.executeQuery(asLast(last))).rows;
+export async function conclude(tx: Tx, { scopes, records, actor, nonce }: Ending, early: boolean): Promise<Concluded> {
+  if (scopes.length > 0) {
+    const announce = early ? ANNOUNCE_EARLY : ANNOUNCE;
+    const last = announce.with(records, nonce, collapse(scopes), actor);
+    const [row] = (await tx.kysely.executeQuery(asLast(last))).rows;
+    return { mark: tokenOf(row), lasts: !early };
+  }
+  const [row] = (await tx.kysely.executeQuery(asLast(NEWEST.with(records)))).rows;
+  return { mark: tokenOf(row), lasts: records !== null || row === undefined || row.wrote };
+}
+
+function tokenOf(row: Newest | undefined): RevisionToken {
   return row === undefined ? ANY_REVISION : { number: row.revision, nonce: row.nonce };
 }
 
@@ -71,7 +98,7 @@ export async function newestRevision(tx: Tx): Promise<RevisionToken> {
     .orderBy('revision', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return row === undefined ? ANY_REVISION : { number: row.revision, nonce: row.nonce };
+  return tokenOf(row);
 }
 
 /** Each scope once; more than 200 become `a:APP` for each application, and if that is not enough `*`. */

@@ -84,7 +84,8 @@ export interface Database {
    * and run again, so `fn` must have no effects but rows; UNAVAILABLE when that happens seven times in a row.
    * An error of `fn` rolls everything back and is rethrown; a refusal that must leave an audit row is a value. NOT_FOUND is
    * rethrown only after this instance has read the log again, so that the deletion behind it counts here, too.
-   * A connection lost during COMMIT is OUTCOME_UNKNOWN (503).
+   * A connection lost during COMMIT is OUTCOME_UNKNOWN (503); with early release of the numbering, so is a commit that was not
+   * found again, or not made durable, by the barrier after it.
    */
   change<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T>>;
   /**

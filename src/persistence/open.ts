@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { unavailable } from '../base/errors.ts';
 import { FailureLog, type Logger } from '../base/telemetry.ts';
 import { within } from '../base/wait.ts';
+import { Barrier, durableCommit } from './barrier.ts';
 import { pruneChangeLog } from './change-log.ts';
 import type { Database } from './database.ts';
 import { holdDirectory } from './driver/data-dir-lock.ts';
@@ -46,6 +47,8 @@ export interface OpenOptions {
   dataDir: string;
   /** Connections for reads and writes; checks have their own few (PostgreSQL only). */
   poolSize: number;
+  /** Release the lock of the numbering before a policy write is durable (docs/adr/0024-early-release.md). PostgreSQL only. */
+  earlyRelease?: boolean;
   /** Apply pending migrations; otherwise a start with pending ones is refused. */
   migrateOnStart: boolean;
   /** Where it is not there yet (PostgreSQL only). Without it the first failure rejects. */
@@ -76,6 +79,8 @@ interface Opened {
   /** Wakes other instances; never rejects. */
   notify: () => void;
   inboxSignals: InboxSignals;
+  /** With early release of the lock of the numbering, the line on which writes are made durable. */
+  durable?: ClientPool | undefined;
   /** The names of the applied migrations, read without the ORM's connections. */
   applied(): Promise<string[]>;
   close(): Promise<void>;
@@ -89,7 +94,15 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   const opened = options.url === null ? await openEmbedded(options) : await openPostgres(options, options.url);
   const { clock, log, failpoints } = options;
   const connection = connectionOf(opened.orm);
-  const transactions = new Transactions({ connection, clock, log, notify: opened.notify, failpoints });
+  const { durable, notify } = opened;
+  const barrier = durable && new Barrier({ commit: durableCommit(durable), clock, log });
+  const transactions = new Transactions({ connection, clock, log, notify, barrier, failpoints });
+  const close = async (): Promise<void> => {
+    await opened.close();
+    // What was committed last still has to be made durable.
+    await transactions.idle();
+    await durable?.close();
+  };
   const stopPruning = repeat(clock, PRUNE_EVERY_MS, () => prune(opened.orm, log));
   const stopAnalyzing =
     opened.kind === 'pglite' ? repeat(clock, ANALYZE_EVERY_MS, () => analyze(opened.orm, log)) : () => undefined;
@@ -107,7 +120,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     close: async () => {
       stopPruning();
       stopAnalyzing();
-      await within(clock, CLOSE_MS, opened.close());
+      await within(clock, CLOSE_MS, close());
     },
   };
 }
@@ -134,6 +147,11 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
   const pool = new ClientPool({ url, clock, log, connecting, ...limits, settings: { jit: 'off' } });
   const factsPool = createFactsPool({ url, clock, log, connecting });
   const replicaPool = options.factsUrl == null ? null : createFactsPool({ url: options.factsUrl, clock, log });
+  // Of its own: who waits for it holds up nobody, and nobody holds it up. It connects with the first write.
+  const settings = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' };
+  const durable = options.earlyRelease
+    ? new ClientPool({ url, clock, log, connecting, ...limits, max: 1, keep: true, settings })
+    : undefined;
   const dialect = createDialect(postgresSessions(pool));
   const orm = await openOrm({ kind: 'postgresql', dialect, name: serverOf(url).database, log });
   const wake = { url: options.directUrl ?? url, clock, log };
@@ -158,6 +176,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
     replica: replicaPool === null ? null : postgresFacts(replicaPool, noNotifications),
     notify: announcer.tell,
     inboxSignals,
+    durable,
     applied: async () => (await factsPool.query<{ name: string }>({ text: APPLIED_SQL })).rows.map((row) => row.name),
     close,
   };

@@ -2,12 +2,13 @@ import { IsolationLevel } from '@mikro-orm/core';
 import type { AbstractSqlConnection } from '@mikro-orm/sql';
 import type { ControlledTransaction } from 'kysely';
 import type { Clock } from '../base/clock.ts';
-import { UsherError } from '../base/errors.ts';
+import { UsherError, unavailable } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
 import { sleep } from '../base/wait.ts';
 import { ANY_REVISION, formatRevision, type RevisionToken } from '../engine/types.ts';
 import { authorOf, toRows } from './audit.ts';
-import { conclude, type Ending, NONCE_BYTES, nonceOf } from './change-log.ts';
+import type { Barrier } from './barrier.ts';
+import { type Concluded, conclude, type Ending, NONCE_BYTES, newestRevision, nonceOf } from './change-log.ts';
 import type { Committed, Follower, Outcome, Statement, Tx } from './database.ts';
 import { failedToBegin, isUnbegun, isWorthRepeating, StatementFailed, toDatabaseError } from './driver/failures.ts';
 import type { Schema } from './entities/schema.ts';
@@ -25,6 +26,8 @@ interface TransactionsOptions {
   log: Logger;
   /** Wakes other instances after a write; never rejects. */
   notify: () => void;
+  /** Where the lock of the numbering is released before the commit lasts: what makes it last (docs/adr/0024-early-release.md). */
+  barrier?: Barrier | undefined;
   failpoints?: Failpoints | undefined;
 }
 
@@ -37,6 +40,7 @@ const REACH_MS = 3000;
 export class Transactions {
   readonly #options: TransactionsOptions;
   #follower: Follower | undefined;
+  readonly #underWay = new Set<Promise<unknown>>();
 
   constructor(options: TransactionsOptions) {
     this.#options = options;
@@ -66,9 +70,25 @@ export class Transactions {
   }
 
   async change<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T>> {
+    const changing = this.#change(fn);
+    this.#underWay.add(changing);
+    try {
+      return await changing;
+    } finally {
+      this.#underWay.delete(changing);
+    }
+  }
+
+  /** Resolves when the writes that have begun are over, one way or the other. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+  }
+
+  async #change<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T>> {
     const committed = await this.#repeating(() => this.#write(fn)).catch((error: unknown) => this.#refused(error));
     await this.#options.failpoints?.hit('after-commit');
-    await this.#reached(committed.mark);
+    // Both before the caller is told; neither needs the other.
+    await Promise.all([this.#lasting(committed), this.#reached(committed.mark)]);
     await this.#options.failpoints?.hit('after-reach');
     if (committed.announced) this.#options.notify();
     const { result, mark } = committed;
@@ -100,9 +120,7 @@ export class Transactions {
     }
   }
 
-  async #write<T>(
-    fn: (tx: Tx) => Promise<Outcome<T>>,
-  ): Promise<{ result: T; mark: RevisionToken; announced: boolean }> {
+  async #write<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Concluded & { result: T; announced: boolean }> {
     const { connection, clock, failpoints } = this.#options;
     // Read committed: the numbering below must see what was committed while it waited for its lock.
     const trx: Transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
@@ -114,22 +132,51 @@ export class Transactions {
       records = toRows(outcome.records ?? []);
       await failpoints?.hit('before-log');
     } catch (error) {
-      await this.#rollback(trx);
+      const seen = await this.#seen(tx, error).finally(() => this.#rollback(trx));
+      await this.#options.barrier?.pass(seen).catch((cause: unknown) => {
+        throw unavailable('What this answer rests on may have been lost in a failover; try again.', cause);
+      });
       throw error;
     }
     const { result, scopes } = outcome;
     const actor = authorOf(tx) ?? outcome.records?.[0]?.actor ?? null;
-    const mark = await this.#commit(trx, { scopes, records, actor, nonce: nonceOf(clock.bytes(NONCE_BYTES)) });
-    return { result, mark, announced: scopes.length > 0 };
+    const nonce = nonceOf(clock.bytes(NONCE_BYTES));
+    const concluded = await this.#commit(trx, { scopes, records, actor, nonce });
+    return { ...concluded, result, announced: scopes.length > 0 };
+  }
+
+  /**
+   * What has to last before `error` is told: a deletion that NOT_FOUND acknowledges may have been seen before it lasts. The
+   * newest revision, since a later statement sees at least what earlier ones saw.
+   */
+  async #seen(tx: Tx, error: unknown): Promise<RevisionToken> {
+    return this.#options.barrier !== undefined && isNotFound(error) ? await newestRevision(tx) : ANY_REVISION;
+  }
+
+  /** Resolves when what the server has committed outlives it; else nobody may be told that it was done. */
+  async #lasting({ mark, lasts }: Concluded): Promise<void> {
+    const { barrier } = this.#options;
+    if (barrier === undefined || lasts) return;
+    try {
+      await barrier.pass(mark);
+    } catch (cause) {
+      this.#follower?.dropAll();
+      throw new UsherError(
+        'OUTCOME_UNKNOWN',
+        'The change was made, and may have been lost with the server that made it: check whether it is there.',
+        { cause },
+      );
+    }
   }
 
   /**
    * Returns the revision when the server has committed; throws the reason when it certainly has not, else OUTCOME_UNKNOWN. COMMIT
    * may be sent as soon as the statement before it.
    */
-  async #commit(trx: Transaction, ending: Ending): Promise<RevisionToken> {
+  async #commit(trx: Transaction, ending: Ending): Promise<Concluded> {
+    const { barrier } = this.#options;
     try {
-      const concluded = conclude({ kysely: trx }, ending);
+      const concluded = conclude({ kysely: trx }, ending, barrier !== undefined);
       await Promise.all([concluded, this.#options.failpoints?.hit('committing')]);
       await this.#options.connection.commit(trx);
       return await concluded;
@@ -152,7 +199,7 @@ export class Transactions {
    * of the log that begins now includes everything that the transaction saw.
    */
   async #refused(error: unknown): Promise<never> {
-    if (error instanceof UsherError && error.code === 'NOT_FOUND') await this.#reached(ANY_REVISION);
+    if (isNotFound(error)) await this.#reached(ANY_REVISION);
     throw error;
   }
 
@@ -216,6 +263,10 @@ export class Transactions {
 }
 
 type Transaction = ControlledTransaction<Schema>;
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof UsherError && error.code === 'NOT_FOUND';
+}
 
 /** Whether the server refused COMMIT. A lost connection, or a server shutting down, leaves the outcome unknown. */
 function isRefusedCommit(error: unknown): boolean {

@@ -220,6 +220,14 @@ describe('faults', () => {
     });
   });
 
+  test('early release belongs to a database at a URL', () => {
+    const env = { DATABASE_EARLY_RELEASE: 'true' };
+    expect(faultsOf({ env })).toHaveProperty(['database.earlyRelease']);
+    const database = { ...env, DATABASE_URL: 'postgresql://usher@db:5432/usher' };
+    expect(toConfig({ env: database }).database).toMatchObject({ earlyRelease: true });
+    expect(toConfig({ env: {} }).database).toMatchObject({ earlyRelease: false });
+  });
+
   test.each(['postgresql://u@a:5432,b:5432/usher', 'postgres://a,b/usher?target_session_attrs=read-write'])(
     'a list of hosts is refused with a suggestion: %s',
     (url) => {

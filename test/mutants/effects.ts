@@ -366,8 +366,8 @@ export const OUTSIDE: readonly Mutant[] = [
   mutant(
     'a write is acknowledged before its own instance sees it',
     'persistence/transactions.ts',
-    'await this.#reached(committed.mark);',
-    'void this.#reached(committed.mark);',
+    'Promise.all([this.#lasting(committed), this.#reached(committed.mark)])',
+    'Promise.all([this.#lasting(committed)])',
     'persistence/change',
     'doors/differential',
   ),

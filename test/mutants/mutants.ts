@@ -1,5 +1,6 @@
 import { CREDENTIALS, DOORS } from './doors.ts';
 import { DRY_RUNS } from './dry-runs.ts';
+import { EARLY_RELEASE } from './early-release.ts';
 import { EDGES } from './edges.ts';
 import { OUTSIDE, SENDING } from './effects.ts';
 import { FRONT } from './front.ts';
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...WATCH,
   ...EDGES,
   ...REPLICAS,
+  ...EARLY_RELEASE,
   ...CREDENTIALS,
   ...GUARDS,
   ...PEOPLE,

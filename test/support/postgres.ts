@@ -24,6 +24,9 @@ export function reached(url: string): { url: string; directUrl: string | null } 
   return { url: through.href, directUrl: url };
 }
 
+/** `DATABASE_EARLY_RELEASE=true npm test` runs every test on PostgreSQL with early release of the lock of the numbering. */
+export const isEarlyReleased = (): boolean => process.env.DATABASE_EARLY_RELEASE === 'true';
+
 const TEMPLATE = 'usher_template';
 
 /** A database of one test's own, migrated, with the announce trigger. */

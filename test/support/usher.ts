@@ -3,7 +3,7 @@ import type { Addresses } from '../../src/app/listeners.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { toConfig } from '../../src/config/config.ts';
 import type { TestStorage } from './databases.ts';
-import { reached, SERVER_VARIABLE } from './postgres.ts';
+import { isEarlyReleased, reached, SERVER_VARIABLE } from './postgres.ts';
 
 /** A whole service, as app.ts builds it, with its doors open on free ports. */
 export interface RunningUsher {
@@ -60,5 +60,10 @@ function whereabouts(url: string | null): Record<string, string> {
   // Lines and servers of a test's own are not behind the pooler.
   const isShared = new URL(url).host === new URL(process.env[SERVER_VARIABLE] ?? 'none:').host;
   const { url: through, directUrl } = isShared ? reached(url) : { url, directUrl: null };
-  return { DATABASE_URL: through, ...(directUrl === null ? {} : { DATABASE_DIRECT_URL: directUrl }) };
+  const early = String(isEarlyReleased());
+  return {
+    DATABASE_URL: through,
+    DATABASE_EARLY_RELEASE: early,
+    ...(directUrl === null ? {} : { DATABASE_DIRECT_URL: directUrl }),
+  };
 }

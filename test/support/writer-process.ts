@@ -7,6 +7,7 @@ import { createLogger } from '../../src/base/telemetry.ts';
 import { record } from '../../src/persistence/audit.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { type Failpoint, openDatabase } from '../../src/persistence/open.ts';
+import { isEarlyReleased } from './postgres.ts';
 import { insertApplication } from './rows.ts';
 
 export interface WriterOrders {
@@ -53,6 +54,7 @@ async function main({
     url,
     dataDir,
     poolSize: 2,
+    earlyRelease: url !== null && isEarlyReleased(),
     migrateOnStart,
     clock: systemClock,
     log: createLogger('silent'),
