@@ -58,13 +58,32 @@ afterEach(async () => {
   await line.close();
 });
 
+/** A commit that waits for the standby. */
+let probe: Promise<unknown> = Promise.resolve();
+
 /** Whether every commit waits for a standby that never comes. */
 async function standby(isAwaited: boolean): Promise<void> {
   await admin.query(`alter system set synchronous_standby_names = '${isAwaited ? 'nobody' : ''}'`);
   await admin.query('select pg_reload_conf()');
-  const wanted = isAwaited ? 'nobody' : '';
-  while ((await admin.query('show synchronous_standby_names')).rows[0].synchronous_standby_names !== wanted) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  // Another process of the server has to hear of it first.
+  while (isAwaited && !(await isWaitedFor()));
+  if (!isAwaited) await probe;
+}
+
+async function isWaitedFor(): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, application_name: 'probe' });
+  await client.connect();
+  let isOver = false;
+  probe = client.query(`select pg_logical_emit_message(true, 'probe'::text, ''::text)`).finally(async () => {
+    isOver = true;
+    await client.end();
+  });
+  for (;;) {
+    const { rows: found } = await admin.query(
+      `select from pg_stat_activity where application_name = 'probe' and wait_event = 'SyncRep'`,
+    );
+    if (found.length > 0) return true;
+    if (isOver) return false;
   }
 }
 
@@ -256,6 +275,16 @@ describe('between the commit and the barrier', () => {
       throw new UsherError('NOT_FOUND', 'It was deleted.');
     });
     await expect(gone).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/have been lost/) });
+  });
+
+  test('closing waits for a write that has committed and not begun to wait', async () => {
+    let closing: Promise<void> | undefined;
+    atCommit = () => {
+      closing = failing.close();
+      return new Promise((resolve) => setTimeout(resolve, 300));
+    };
+    await expect(write('u:closing@example.com', failing)).resolves.toMatchObject({ result: 'u:closing@example.com' });
+    await closing;
   });
 
   test('where the database stays away nobody is told that it is done', async () => {

@@ -23,6 +23,8 @@ export interface PostgresServer {
    * the tables, as after a crash. Nobody may write meanwhile.
    */
   copy(): Promise<DataCopy>;
+  /** Ends the server at once, as the kernel would (SIGKILL, of the first process) or an immediate shutdown does (SIGQUIT); its data stay. */
+  crash(signal: 'SIGKILL' | 'SIGQUIT'): Promise<DataCopy>;
   /** Stops the server at once and deletes its directory. */
   close(): Promise<void>;
 }
@@ -47,6 +49,10 @@ export async function startPostgres(
     standbyOf?: PostgresServer;
     /** How far behind its primary a standby stays, in ms. */
     applyDelayMs?: number;
+    /** The port by which a standby reaches its primary, where a line lies between. */
+    through?: number;
+    /** Settings beside, or instead of, those of tests, which are fast and not durable. */
+    settings?: Readonly<Record<string, string>>;
     /** Where the new cluster is made; a directory of its own in the system's by default. It goes with the server. */
     dir?: string;
   } = {},
@@ -80,7 +86,7 @@ export async function startPostgres(
       primary === undefined
         ? {}
         : {
-            primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres`,
+            primary_conninfo: `host=127.0.0.1 port=${options.through ?? primary.port} user=postgres`,
             recovery_min_apply_delay: `${options.applyDelayMs ?? 0}ms`,
           };
     const port = await freePort();
@@ -88,12 +94,22 @@ export async function startPostgres(
       ...identity,
       env,
       cwd: dir,
-      following,
+      settings: { ...following, ...options.settings },
       ...(options.logFile === undefined ? {} : { logFile: options.logFile }),
     });
     const url = `postgresql://postgres@127.0.0.1:${port}/postgres`;
     await ready(child, url);
-    return { url, port, pid: child.pid ?? 0, copy: () => copyOf(url, data), close: () => stop(child, dir) };
+    return {
+      url,
+      port,
+      pid: child.pid ?? 0,
+      copy: () => copyOf(url, data),
+      crash: async (signal) => {
+        await ended(child, signal);
+        return { dir };
+      },
+      close: () => stop(child, dir),
+    };
   } catch (error) {
     await rm(dir, { recursive: true, force: true });
     throw error;
@@ -138,8 +154,8 @@ interface SpawnOptions {
   gid?: number;
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Settings of a standby. */
-  following: Record<string, string>;
+  /** Of a standby, and of the caller. */
+  settings: Readonly<Record<string, string>>;
   logFile?: string;
 }
 
@@ -165,10 +181,10 @@ function spawnServer(
     autovacuum: 'off',
     log_min_messages: 'fatal',
     logging_collector: 'off',
-    ...options.following,
+    ...options.settings,
   };
   const args = ['-D', data, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])];
-  const { uid, gid, logFile, following: _, ...rest } = options;
+  const { uid, gid, logFile, settings: _, ...rest } = options;
   const log = logFile === undefined ? undefined : openSync(logFile, 'a');
   const stdio: StdioOptions = ['ignore', 'ignore', log ?? 'ignore'];
   try {
@@ -207,13 +223,16 @@ async function ready(child: ChildProcess, url: string): Promise<void> {
   }
 }
 
+async function ended(child: ChildProcess, signal: 'SIGKILL' | 'SIGQUIT'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await exited;
+}
+
 async function stop(child: ChildProcess, dir: string): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) {
-    const exited = new Promise((resolve) => child.once('exit', resolve));
-    // Immediate shutdown: the directory is deleted next, nothing needs a checkpoint.
-    child.kill('SIGQUIT');
-    await exited;
-  }
+  // Immediate shutdown: the directory is deleted next, nothing needs a checkpoint.
+  await ended(child, 'SIGQUIT');
   await rm(dir, { recursive: true, force: true, maxRetries: 5 });
 }
 
