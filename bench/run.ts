@@ -27,6 +27,7 @@ import { send } from './scenarios/send.ts';
 import { start } from './scenarios/start.ts';
 import { streams } from './scenarios/streams.ts';
 import { batch, bulk, effective, explain } from './scenarios/wide.ts';
+import { writes } from './scenarios/writes.ts';
 
 const SCENARIOS = new Map<string, Scenario>([
   ['check-hot', checkHot],
@@ -54,6 +55,7 @@ const SCENARIOS = new Map<string, Scenario>([
   ['streams', streams],
   ['administration', administration],
   ['policy-writes', policyWrites],
+  ['writes', writes],
   ['profile', profile],
   ['panel', panel],
   ['scale', scale],
