@@ -119,14 +119,24 @@ const BARRIER_SQL = `
       from unnest($1::bigint[], $2::text[]) with ordinality as w (revision, nonce, position)
      where (select c.nonce from policy_change c where c.revision = w.revision) = w.nonce) as found`;
 
-/** On a connection of the pool, which has its server's own setting of `synchronous_commit`. */
+/**
+ * On a connection of the pool, which has its server's own setting of `synchronous_commit`. One on which a revision was not found
+ * may lead to a former primary, and is not used again.
+ */
 export function durableCommit(pool: ClientPool): DurableCommit {
   return async (marks) => {
-    const { rows } = await pool.query<{ found: number[] }>({
-      name: 'usher_barrier',
-      text: BARRIER_SQL,
-      values: [marks.map(({ number }) => number), marks.map(({ nonce }) => nonce)],
-    });
-    return new Set(rows[0]?.found.map((position) => position - 1));
+    const lease = await pool.acquire();
+    try {
+      const { rows } = await lease.query<{ found: number[] }>({
+        name: 'usher_barrier',
+        text: BARRIER_SQL,
+        values: [marks.map(({ number }) => number), marks.map(({ nonce }) => nonce)],
+      });
+      const found = new Set(rows[0]?.found.map((position) => position - 1));
+      if (found.size < marks.length) lease.discard();
+      return found;
+    } finally {
+      lease.release();
+    }
   };
 }

@@ -25,6 +25,13 @@ export const EARLY_RELEASE: readonly Mutant[] = [
     'persistence/early-release',
   ),
   mutant(
+    'a connection to a former primary is used again',
+    'persistence/barrier.ts',
+    'if (found.size < marks.length) lease.discard();',
+    '',
+    'persistence/early-release',
+  ),
+  mutant(
     'what has passed last is known by its number alone',
     'persistence/barrier.ts',
     '(mark.number === this.#last?.number && mark.nonce === this.#last.nonce)',

@@ -4,7 +4,9 @@ import pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import { UsherError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
+import { durableCommit } from '../../src/persistence/barrier.ts';
 import type { Committed, Database, Scope } from '../../src/persistence/database.ts';
+import { ClientPool } from '../../src/persistence/driver/postgresql.ts';
 import { migrate, type OpenOptions, openDatabase } from '../../src/persistence/open.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { type DataCopy, type PostgresServer, startPostgres } from '../support/postgres-server.ts';
@@ -296,6 +298,25 @@ describe('between the commit and the barrier', () => {
     expect(dropped).toEqual(['all']);
     line.up();
   });
+});
+
+test('a connection on which a revision was not found is not used again, since it may lead to a former primary', async () => {
+  const pool = new ClientPool({ url, max: 1, statementTimeoutMs: 15_000, lockTimeoutMs: 0, ...silent });
+  try {
+    const commit = durableCommit(pool);
+    const pid = async () =>
+      (await pool.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })).rows[0]?.pid;
+    const { revision } = await write('u:there@example.com');
+    const [number, nonce] = revision.split('.');
+    const there = { number: Number(number), nonce: nonce ?? null };
+    const first = await pid();
+    expect([...(await commit([there, there]))]).toEqual([0, 1]);
+    expect(await pid()).toBe(first);
+    expect([...(await commit([{ ...there, nonce: 'other' }, there, { number: 1e9, nonce: '1' }]))]).toEqual([1]);
+    expect(await pid()).not.toBe(first);
+  } finally {
+    await pool.close();
+  }
 });
 
 test('a role without any rights of replication may do it', async () => {
