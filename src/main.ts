@@ -2,6 +2,7 @@
 /** The only reader of the process: arguments, environment, streams, signals, exit code. */
 
 import { readFileSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import type { Io } from './cli/io.ts';
 // Before everything else, which is therefore imported later.
 import './compile-cache.js';
@@ -22,13 +23,28 @@ let stopping = false;
 /** The first signal starts an orderly shutdown; the second ends the process at once. */
 function stopped(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        if (stopping) process.exit(1);
-        stopping = true;
-        resolve(signal);
-      });
-    }
+    const stop = (signal: string): void => {
+      if (stopping) process.exit(1);
+      stopping = true;
+      resolve(signal);
+    };
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+    // The shell sends it, and the kernel.
+    endByHangUp = () => {
+      if (!stopping) stop('SIGHUP');
+    };
+  });
+}
+
+/** The terminal that the process was started from, by its descriptor. */
+const terminal = [0, 1, 2].find((descriptor) => isatty(descriptor));
+let endByHangUp = (): void => undefined;
+
+/** SIGHUP is also what a process gets whose terminal is closed, and then it means the end. */
+function onHangUp(told: () => void): void {
+  process.on('SIGHUP', () => {
+    if (terminal !== undefined && !isatty(terminal)) endByHangUp();
+    else told();
   });
 }
 
@@ -39,6 +55,7 @@ const io: Io = {
   stdout: process.stdout,
   stderr: process.stderr,
   stopped,
+  onHangUp,
   // Loaded by the one command that needs it: every other starts without the service's own code.
   serve: async (options) => (await import('./app/serve.ts')).serve(options),
   demo: async (options) => (await import('./app/demo.ts')).demonstrate(options),

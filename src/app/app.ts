@@ -22,8 +22,7 @@ import type { Services } from '../gateway/services.ts';
 import { watchHandle } from '../grpc/answering.ts';
 import { GrpcMetrics } from '../grpc/metrics.ts';
 import { CheckCache } from '../grpc/request-cache.ts';
-import { createGrpcServer, type GrpcServer } from '../grpc/server.ts';
-import type { GrpcTls } from '../grpc/tls.ts';
+import { type AnsweringServer, createGrpcServer } from '../grpc/server.ts';
 import { createApiKeys, type KeyScope, keepLocalKey } from '../identity/api-keys.ts';
 import { createDevelopmentSignIn, type DevelopmentSignIn } from '../identity/development-sign-in.ts';
 import { type LocalIssuer, openLocalIssuer } from '../identity/local-issuer.ts';
@@ -37,13 +36,16 @@ import { type Failpoints, openDatabase, startFailure } from '../persistence/open
 import { isStandby } from '../persistence/standby.ts';
 import { seedSuperadmins } from '../persistence/superadmins.ts';
 import { buildFeatures, type Features } from './features.ts';
-import { connectionTimes, readTls } from './grpc-port.ts';
 import { type Addresses, Listeners, Reached } from './listeners.ts';
 import { openSecretKey } from './mail.ts';
-import { exposeCertificate, exposeMetrics } from './metrics.ts';
+import { exposeMetrics } from './metrics.ts';
 import { Readiness } from './readiness.ts';
+import { ReloadMetrics } from './reload-metrics.ts';
+import type { ReloadTarget } from './reloader.ts';
+import { takeReload } from './reloading.ts';
 import type { Metric } from './rpc-process.ts';
 import { RpcProcesses } from './rpc-processes.ts';
+import { connectionTimes, readTlsFiles, type TlsFiles } from './tls-files.ts';
 import { openWaitingRoom } from './waiting-room.ts';
 
 /** Parts that tests replace. */
@@ -60,6 +62,8 @@ export interface Parts {
   version?: string;
   /** Whether another process of this service has migrated the database and written its first rows. */
   isPrepared?: boolean;
+  /** What another process of this service has read of the files of certificates. */
+  files?: TlsFiles;
   /** Ends a start that waits for its database. */
   ending?: AbortSignal;
 }
@@ -68,7 +72,7 @@ export interface Parts {
 const PANEL_FOLDER = new URL('../../dist/panel/', import.meta.url);
 
 /** A built service. */
-export interface App {
+export interface App extends ReloadTarget {
   readonly config: Config;
   readonly database: Database;
   readonly engine: Engine;
@@ -110,14 +114,25 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
   const clock = parts.clock ?? systemClock;
   const log = parts.log ?? createLogger(config.log.level);
   // Before the database is opened and migrated, so that a wrong value ends the start at once.
-  const tls = await readTls(config);
+  const files = parts.files ?? (await readTlsFiles(config));
   const database = await openInTime(config, parts, { clock, log });
   // Closes every part in reverse order, even if one fails to close.
   const closing = new AsyncDisposableStack();
   closing.defer(() => database.close());
   try {
     const { deliveryFailpoints, threads = false, panelFolder = PANEL_FOLDER, version = '', isPrepared = false } = parts;
-    const base = { clock, log, database, tls, deliveryFailpoints, threads, panelFolder, version, isPrepared, closing };
+    const base = {
+      clock,
+      log,
+      database,
+      files,
+      deliveryFailpoints,
+      threads,
+      panelFolder,
+      version,
+      isPrepared,
+      closing,
+    };
     return await build(config, base);
   } catch (error) {
     await closing.disposeAsync();
@@ -160,7 +175,7 @@ interface Base {
   clock: Clock;
   log: Logger;
   database: Database;
-  tls: GrpcTls | undefined;
+  files: TlsFiles;
   deliveryFailpoints: DeliveryFailpoints | undefined;
   threads: boolean;
   panelFolder: URL;
@@ -170,7 +185,7 @@ interface Base {
 }
 
 async function build(config: Config, base: Base): Promise<App> {
-  const { clock, log, database, tls, deliveryFailpoints, threads, version, closing } = base;
+  const { clock, log, database, files, deliveryFailpoints, threads, version, closing } = base;
   const registry = createRegistry();
   // Each process has these; the other registry has the metrics of the database and the gateway.
   const own = createRegistry();
@@ -221,7 +236,8 @@ async function build(config: Config, base: Base): Promise<App> {
   const { features, worker, loop } = built;
 
   const isRpc = config.roles.includes('rpc');
-  const processes = isRpc && config.grpc.processes > 1 ? new RpcProcesses({ config, clock, log, registry }) : null;
+  const processes =
+    isRpc && config.grpc.processes > 1 ? new RpcProcesses({ config, files, clock, log, registry }) : null;
   const readiness = new Readiness({
     engine,
     database: () => database.ping(),
@@ -251,11 +267,14 @@ async function build(config: Config, base: Base): Promise<App> {
   const checks = new CheckCache(sharesOf(config.cache).checks);
   const opsOnly = !config.roles.includes('gateway');
   const gateway =
-    opsOnly && config.ops === null ? null : await buildGateway({ config, services, clock, log, version, opsOnly });
-  const answering = isRpc && processes === null;
-  const grpc = answering ? buildGrpc(config, { engine, watch, keys, clock, log, metrics, checks, tls }) : processes;
+    opsOnly && config.ops === null
+      ? null
+      : await buildGateway({ config, tls: files.gateway, services, clock, log, version, opsOnly });
+  const grpcParts = { engine, watch, keys, clock, log, metrics, checks, tls: files.grpc };
+  const answering = isRpc && processes === null ? buildGrpc(config, grpcParts) : null;
   exposeMetrics(own, { engine, watch, grpc: metrics, checks, factsBytes: sharesOf(config.cache).facts });
-  if (tls !== undefined) exposeCertificate(own, tls.cert);
+  const reloads = new ReloadMetrics(registry, files);
+  const reloaded = { clock, log, keys, gateway, grpc: answering, processes, worker, link: null, metrics: reloads };
   const listeners = new Listeners({
     config,
     clock,
@@ -263,7 +282,7 @@ async function build(config: Config, base: Base): Promise<App> {
     engine,
     readiness,
     gateway,
-    grpc,
+    grpc: answering ?? processes,
     worker,
     reached,
     prepare: async () => {
@@ -296,6 +315,9 @@ async function build(config: Config, base: Base): Promise<App> {
     localIssuer,
     localKey,
     developmentSignIn,
+    files,
+    reload: (next) => takeReload({ ...reloaded, shown: services }, next),
+    reloaded: (isTaken) => reloads.reloaded(isTaken),
     ownMetrics: () => own.getMetricsAsJSON(),
     publicUrl: () => reached.url,
     start: (first) =>
@@ -336,11 +358,11 @@ interface GrpcParts {
   log: Logger;
   metrics: GrpcMetrics;
   checks: CheckCache;
-  tls: GrpcTls | undefined;
+  tls: TlsFiles['grpc'];
 }
 
-function buildGrpc({ grpc }: Config, { keys, watch, ...parts }: GrpcParts): GrpcServer {
-  const authorize = (scope: KeyScope) => (value: string | undefined) => keys.authorize(value, scope)?.stillAdmitted;
+function buildGrpc({ grpc }: Config, { keys, watch, ...parts }: GrpcParts): AnsweringServer {
+  const authorize = (scope: KeyScope) => (value: string | undefined) => keys.admit(value, scope);
   return createGrpcServer({
     ...parts,
     authorize: authorize('check'),

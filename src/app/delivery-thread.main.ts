@@ -63,6 +63,7 @@ async function close(): Promise<void> {
 
 port.on('message', (message: ToThread) => {
   if (message === 'ring') bell.ring();
-  else void close();
+  else if (message === 'close') void close();
+  else log.level = message.logLevel;
 });
 await worker.start();

@@ -19,8 +19,8 @@ export interface ThreadData {
   readonly config: Config;
 }
 
-/** `ring`: deliveries were committed. `close`: finish and exit. */
-export type ToThread = 'ring' | 'close';
+/** `ring`: deliveries were committed. `close`: finish and exit. `logLevel`: a reload has changed it. */
+export type ToThread = 'ring' | 'close' | { readonly logLevel: string };
 
 /** The outcome of an attempt: arguments of `DeliveryMetrics.count`. */
 export type Counted = Parameters<DeliveryMetrics['count']>;
@@ -54,15 +54,23 @@ export class DeliveryThread {
   #looking: Promise<void> | undefined;
   #cancelLook: () => void = () => undefined;
   #closing = false;
+  #logLevel: Config['log']['level'];
 
   constructor(parts: DeliveryThreadParts) {
     this.#parts = parts;
+    this.#logLevel = parts.config.log.level;
     this.#looks = new FailureLog({
       log: parts.log,
       clock: parts.clock,
       failing: 'delivery poll failed; retrying',
       working: 'delivery poll works again',
     });
+  }
+
+  /** For this thread, and for those that replace it. */
+  setLogLevel(level: Config['log']['level']): void {
+    this.#logLevel = level;
+    this.#thread?.postMessage({ logLevel: level } satisfies ToThread);
   }
 
   /** Whether a thread runs. */
@@ -116,7 +124,7 @@ export class DeliveryThread {
   #begin(): void {
     const { config, clock, metrics, log } = this.#parts;
     if (this.#closing || this.#thread !== undefined || clock.monotonic() < this.#notBefore) return;
-    const workerData: ThreadData = { config };
+    const workerData: ThreadData = { config: { ...config, log: { ...config.log, level: this.#logLevel } } };
     // V8 reads the flag whenever it creates a heap: with the main thread's (package.json), 100 MB of garbage would accumulate. No option of
     // a Worker sets it, and threads that are started later get it too (docs/adr/0014).
     setFlagsFromString(`--initial-old-space-size=${HEAP_MB}`);

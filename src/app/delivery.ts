@@ -48,7 +48,10 @@ export interface DeliveryOptions extends Omit<WorkerOptions, 'bell' | 'metrics' 
 }
 
 /** A delivery worker, in this thread or in its own. */
-export type Deliverer = Pick<DeliveryWorker, 'start' | 'close'>;
+export type Deliverer = Pick<DeliveryWorker, 'start' | 'close'> & {
+  /** Of a thread, which has a log of its own. */
+  setLogLevel?(level: Config['log']['level']): void;
+};
 
 export interface BuiltDelivery {
   readonly pushSubscriptions: PushSubscriptions;

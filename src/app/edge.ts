@@ -3,11 +3,9 @@
  * order of their dependencies, and closed in reverse.
  */
 
-import { readFile } from 'node:fs/promises';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { isLoopbackHost } from '../base/ip-address.ts';
 import { createLogger, createRegistry, type Logger } from '../base/telemetry.ts';
-import { type Config, ConfigError } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { Engine } from '../engine/engine.ts';
 import { sharesOf } from '../engine/options.ts';
 import type { ChangeHistory, FactsSource } from '../engine/types.ts';
@@ -18,13 +16,16 @@ import { GrpcMetrics } from '../grpc/metrics.ts';
 import { CheckCache } from '../grpc/request-cache.ts';
 import { createGrpcServer, type GrpcServer } from '../grpc/server.ts';
 import { createApiKeys, type KeyScope, keepLocalKey } from '../identity/api-keys.ts';
-import { UpstreamLink } from '../upstream/link.ts';
 import { passingOn, passWatch } from '../upstream/passing-on.ts';
 import { remoteFacts, UpstreamCounters } from '../upstream/remote-facts.ts';
 import { passNotice } from './closing.ts';
-import { connectionTimes, readTls } from './grpc-port.ts';
-import { exposeCertificate, exposeMetrics, exposeUpstream } from './metrics.ts';
+import { openLink } from './edge-link.ts';
+import { exposeMetrics, exposeUpstream } from './metrics.ts';
 import { followHealth, Readiness } from './readiness.ts';
+import { ReloadMetrics } from './reload-metrics.ts';
+import type { ReloadTarget } from './reloader.ts';
+import { takeReload } from './reloading.ts';
+import { connectionTimes, readTlsFiles } from './tls-files.ts';
 
 export interface EdgeParts {
   readonly clock?: Clock;
@@ -32,7 +33,7 @@ export interface EdgeParts {
   readonly version?: string;
 }
 
-export interface Edge {
+export interface Edge extends ReloadTarget {
   readonly engine: Engine;
   readonly watch: Watch;
   /**
@@ -49,10 +50,10 @@ const AGAIN_MS = 300;
 
 export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<Edge> {
   const { clock = systemClock, log = createLogger(config.log.level), version = '' } = parts;
-  const tls = await readTls(config);
+  const files = await readTlsFiles(config);
   const closing = new AsyncDisposableStack();
   const localKey = config.internal.apiKeys.length === 0 ? keepLocalKey(config.dataDir, clock) : null;
-  const link = await openLink(config, localKey, clock);
+  const link = openLink(config, { localKey, ca: files.upstream, clock });
   closing.defer(() => link.close());
   const counters = new UpstreamCounters();
   const source = remoteFacts({ link, ttlMs: config.cache.ttlMs, clock, log, counters, head: () => engine.tail.head });
@@ -60,7 +61,7 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
   closing.defer(() => engine.close());
   const watch = new Watch({ tail: engine.tail, history: historyOf(source), clock, log });
   const keys = createApiKeys(config, localKey);
-  const authorize = (scope: KeyScope) => (value: string | undefined) => keys.authorize(value, scope)?.stillAdmitted;
+  const authorize = (scope: KeyScope) => (value: string | undefined) => keys.admit(value, scope);
   const metrics = new GrpcMetrics();
   const checks = new CheckCache(sharesOf(config.cache).checks);
   const grpc = createGrpcServer({
@@ -69,7 +70,7 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
     log,
     metrics,
     checks,
-    tls,
+    tls: files.grpc,
     authorize: authorize('check'),
     watch: { open: passWatch(link), authorize: authorize('watch') },
     facts: { facts: engine.served, watch, authorize: authorize('facts') },
@@ -82,8 +83,8 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
   });
   const registry = createRegistry();
   exposeMetrics(registry, { engine, watch, grpc: metrics, checks, factsBytes: sharesOf(config.cache).facts });
-  if (tls !== undefined) exposeCertificate(registry, tls.cert);
   exposeUpstream(registry, counters);
+  const reloads = new ReloadMetrics(registry, files);
   // An edge has no database.
   const readiness = new Readiness({ engine, database: () => Promise.resolve() });
   const services = { engine, registry, metrics: () => registry.metrics(), readiness };
@@ -92,27 +93,17 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
   closing.defer(() => watch.close());
   closing.defer(() => listeners.close());
   closing.defer(() => listeners.giveNotice());
-  return { engine, watch, start: () => listeners.start(), close: () => closing.disposeAsync() };
-}
-
-async function openLink(
-  { upstream, production }: Config,
-  localKey: string | null,
-  clock: Clock,
-): Promise<UpstreamLink> {
-  const { address, key, ca, plaintext } = upstream;
-  if (address === null) throw new Error('an edge has an upstream');
-  const authority =
-    ca === null
-      ? undefined
-      : await readFile(ca, 'utf8').catch((error: NodeJS.ErrnoException) => {
-          const problem = `${ca} cannot be read (${error.code ?? error.name}); for example /etc/usher/upstream-ca.crt`;
-          throw new ConfigError([{ key: 'upstream.ca', variable: 'UPSTREAM_CA', problem }]);
-        });
-  const isOwnMachine = isLoopbackHost(address.replace(/:\d+$/, ''));
-  // A service that was started beside this process, with the same dataDir, has that key.
-  const usual = isOwnMachine && !production ? localKey : null;
-  return new UpstreamLink({ address, key: key ?? usual, ca: authority, plaintext, clock });
+  const none = { gateway: null, processes: null, worker: null, shown: null };
+  const reloaded = { ...none, clock, log, keys, grpc, link, metrics: reloads };
+  return {
+    engine,
+    watch,
+    files,
+    reload: (next) => takeReload(reloaded, next),
+    reloaded: (isTaken) => reloads.reloaded(isTaken),
+    start: () => listeners.start(),
+    close: () => closing.disposeAsync(),
+  };
 }
 
 /** For followers of this process that missed more than it remembers. */

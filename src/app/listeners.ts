@@ -53,17 +53,18 @@ export class Listeners {
 
   async start(first?: () => Promise<void>): Promise<Addresses> {
     const { config, clock, log, engine, gateway, grpc, worker, reached, prepare } = this.#parts;
+    const scheme = config.http.tls === null ? 'http' : 'https';
     await engine.start();
     await prepare();
     await first?.();
     const http = await gateway?.start();
-    if (http?.port && config.publicUrl === null) reached.url = `http://localhost:${http.port}`;
+    if (http?.port && config.publicUrl === null) reached.url = `${scheme}://localhost:${http.port}`;
     const rpc = await grpc?.start();
     if (grpc !== null && !this.#ending) this.#endHealth = followHealth({ engine, grpc, clock, log });
     await worker?.start();
     this.#opened = true;
     return {
-      rest: http?.port ? `http://${authority(config.http.host, http.port)}` : null,
+      rest: http?.port ? `${scheme}://${authority(config.http.host, http.port)}` : null,
       grpc: rpc ? authority(config.grpc.host, rpc.port) : null,
       ops: config.ops && http?.opsPort ? `http://${authority(config.ops.host, http.opsPort)}` : null,
     };

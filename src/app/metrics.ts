@@ -1,6 +1,5 @@
 /** The counts of the parts as Prometheus metrics. Read on scrape, never on the path of a call. */
 
-import { X509Certificate } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { Counter, Gauge } from 'prom-client';
 import { exposeHistogram } from '../base/flat-histogram.ts';
@@ -29,13 +28,6 @@ export function exposeMetrics(registry: Registry, { engine, watch, grpc, checks,
   exposeGrpc(registry, grpc);
   exposeChecks(registry, checks);
   gauge(registry, 'usher_watch_streams', 'Open streams of changes.', () => watch.size);
-}
-
-/** @param cert PEM text; the first certificate counts, those of authorities may follow */
-export function exposeCertificate(registry: Registry, cert: string): void {
-  const expiry = new X509Certificate(cert).validToDate.getTime() / 1000;
-  const name = 'usher_grpc_certificate_expiry_timestamp_seconds';
-  gauge(registry, name, 'When the certificate of the gRPC port expires, since the epoch.', () => expiry);
 }
 
 /** Of an edge. */

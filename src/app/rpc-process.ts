@@ -3,14 +3,15 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import { unavailable } from '../base/errors.ts';
-import type { Config } from '../config/config.ts';
+import type { ToReload } from './tls-files.ts';
 
 /** The values of one metric. */
 export type Metric = MetricObjectWithValues<MetricValue<string>>;
 
 /** `start` is the first message. `close`: finish the calls in flight and exit. The others are answered. */
 export type ToRpcProcess =
-  | { readonly kind: 'start'; readonly config: Config; readonly number: number }
+  | ({ readonly kind: 'start'; readonly number: number } & ToReload)
+  | ({ readonly kind: 'reload'; readonly id: number } & ToReload)
   | { readonly kind: 'close' }
   | { readonly kind: 'status' | 'metrics'; readonly id: number };
 
@@ -24,10 +25,12 @@ export type FromRpcProcess =
   | { readonly kind: 'listening' }
   /** It cannot; the message is for the operator. */
   | { readonly kind: 'failed'; readonly message: string }
-  | { readonly kind: 'answer'; readonly id: number; readonly answer: RpcStatus | readonly Metric[] };
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: RpcStatus | readonly Metric[] | null };
 
 /** How long an answer may take. */
 const ANSWER_MS = 2000;
+/** The same of a reload; a process that starts answers when its engine has been built. */
+const RELOAD_MS = 10_000;
 
 export class RpcProcess {
   readonly #worker: Worker;
@@ -38,7 +41,7 @@ export class RpcProcess {
   isListening = false;
 
   /** Settings of node:cluster are made before (rpc-processes.ts). */
-  constructor(config: Config, number: number) {
+  constructor(given: ToReload, number: number) {
     this.#worker = cluster.fork();
     this.#listening.promise.catch(() => undefined);
     this.#worker.on('message', (message: FromRpcProcess) => this.#receive(message));
@@ -47,7 +50,7 @@ export class RpcProcess {
     });
     // A process that is gone cannot be sent anything; its exit follows.
     this.#worker.on('error', () => undefined);
-    this.#send({ kind: 'start', config, number });
+    this.#send({ kind: 'start', ...given, number });
   }
 
   get pid(): number | undefined {
@@ -65,11 +68,17 @@ export class RpcProcess {
 
   /** Rejects with UsherError UNAVAILABLE when there is no answer in time. */
   status(): Promise<RpcStatus> {
-    return this.#ask<RpcStatus>('status');
+    return this.#ask<RpcStatus>((id) => ({ kind: 'status', id }));
   }
 
   metrics(): Promise<readonly Metric[]> {
-    return this.#ask<readonly Metric[]>('metrics');
+    return this.#ask<readonly Metric[]>((id) => ({ kind: 'metrics', id }));
+  }
+
+  /** Resolves when the process has taken it, and admits nobody by a key that is gone. */
+  async reload(next: ToReload): Promise<void> {
+    // One that starts has been given what counted then, and takes this before it listens.
+    await this.#ask<null>((id) => ({ kind: 'reload', id, ...next }), RELOAD_MS);
   }
 
   /** Resolves when the process has ended: calls in flight finish, for at most `boundMs`. */
@@ -106,18 +115,18 @@ export class RpcProcess {
     }
   }
 
-  #ask<Answer>(kind: 'status' | 'metrics'): Promise<Answer> {
+  #ask<Answer>(question: (id: number) => ToRpcProcess, answerMs = ANSWER_MS): Promise<Answer> {
     const id = ++this.#asks;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#asked.delete(id);
         reject(unavailable('A gRPC process does not answer.'));
-      }, ANSWER_MS);
+      }, answerMs);
       this.#asked.set(id, (answer: Answer) => {
         clearTimeout(timer);
         resolve(answer);
       });
-      this.#send({ kind, id });
+      this.#send(question(id));
     });
   }
 

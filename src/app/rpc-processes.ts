@@ -15,9 +15,11 @@ import { workerUrl } from '../base/worker-url.ts';
 import type { Config } from '../config/config.ts';
 import type { GrpcServer } from '../grpc/server.ts';
 import { type Metric, RpcProcess } from './rpc-process.ts';
+import type { TlsFiles, ToReload } from './tls-files.ts';
 
 export interface RpcProcessesParts {
   readonly config: Config;
+  readonly files: TlsFiles;
   readonly clock: Clock;
   readonly log: Logger;
   readonly registry: Registry;
@@ -44,12 +46,14 @@ export class RpcProcesses implements GrpcServer {
   readonly #parts: RpcProcessesParts;
   readonly #places: readonly Place[];
   #config: Config;
+  #files: TlsFiles;
   #exits = 0;
   #draining: Promise<void> | undefined;
 
   constructor(parts: RpcProcessesParts) {
     this.#parts = parts;
     this.#config = parts.config;
+    this.#files = parts.files;
     this.#places = Array.from({ length: parts.config.grpc.processes }, (_, at) => ({
       number: at + 1,
       process: undefined,
@@ -111,6 +115,25 @@ export class RpcProcesses implements GrpcServer {
     );
   }
 
+  /**
+   * Resolves when every process has taken this. One that does not say so in time is ended and replaced: it might admit callers by a
+   * key that is gone.
+   */
+  async reload({ config, files }: ToReload): Promise<void> {
+    this.#config = { ...config, grpc: { ...config.grpc, port: this.#config.grpc.port } };
+    this.#files = files;
+    const next = { config: this.#config, files };
+    await Promise.all(
+      this.#places.map(async ({ number, process }) => {
+        if (process === undefined) return;
+        await process.reload(next).catch((error: unknown) => {
+          this.#parts.log.error({ err: error, process: number }, 'gRPC process did not take the configuration; ended');
+          process.kill();
+        });
+      }),
+    );
+  }
+
   async #close(): Promise<void> {
     const { noticeMs } = this.#parts.config.shutdown;
     for (const { cancelAgain } of this.#places) cancelAgain();
@@ -120,7 +143,7 @@ export class RpcProcesses implements GrpcServer {
 
   #fill(place: Place): RpcProcess {
     const { clock, log } = this.#parts;
-    const started = new RpcProcess(this.#config, place.number);
+    const started = new RpcProcess({ config: this.#config, files: this.#files }, place.number);
     place.process = started;
     place.startedAt = clock.monotonic();
     started.onExit((how) => {

@@ -4,6 +4,7 @@ import type { Logger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
 import { closeInTime } from './closing.ts';
 import { buildEdge } from './edge.ts';
+import type { Reloader } from './reloader.ts';
 
 interface ServeEdgeOptions {
   readonly config: Config;
@@ -12,11 +13,14 @@ interface ServeEdgeOptions {
   /** Settles with a signal's name when the edge is to end. */
   readonly stopped: Promise<string>;
   readonly version: string;
+  readonly reloader: Reloader | null;
 }
 
 /** Resolves when the edge has shut down. Rejects when it could not start. */
-export async function serveEdge({ config, log, print, stopped, version }: ServeEdgeOptions): Promise<void> {
+export async function serveEdge({ config, log, print, stopped, version, reloader }: ServeEdgeOptions): Promise<void> {
   const edge = await buildEdge(config, { log, version });
+  // Before it listens: it may wait for its upstream for long, for want of a key or an authority that a reload brings.
+  reloader?.begin(edge);
   let late: Error | null = null;
   try {
     // A signal also ends the wait for an upstream that is away.
@@ -30,6 +34,7 @@ export async function serveEdge({ config, log, print, stopped, version }: ServeE
     log.info({ signal }, 'shutting down; finishing calls in flight');
     started.catch(() => undefined);
   } finally {
+    await reloader?.stop();
     late = await closeInTime(edge, config.shutdown.noticeMs);
   }
   if (late !== null) throw late;

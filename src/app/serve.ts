@@ -8,6 +8,7 @@ import { type App, buildApp, type Parts } from './app.ts';
 import { closeInTime } from './closing.ts';
 import { applyDemo, demoDecisions } from './demo.ts';
 import type { Addresses } from './listeners.ts';
+import { Reloader, type ReloadSource } from './reloader.ts';
 
 interface ServeOptions {
   config: Config;
@@ -17,8 +18,16 @@ interface ServeOptions {
   readonly print: (text: string) => void;
   /** Settles with a signal's name when the service is to end. */
   stopped: Promise<string>;
+  /** Null where the configuration is read once. */
+  reloads?: Reloads | null;
   version: string;
   parts?: Parts;
+}
+
+/** A source, and the wish for it. */
+export interface Reloads extends ReloadSource {
+  /** Calls `wanted` at every SIGHUP from now on, which then ends no process. */
+  onHangUp(wanted: () => void): void;
 }
 
 const AWAKE_MS = 60_000;
@@ -30,13 +39,16 @@ export async function serve({
   print,
   stopped,
   version,
+  reloads = null,
   parts = {},
 }: ServeOptions): Promise<void> {
   const log = parts.log ?? createLogger(config.log.level);
   for (const warning of warnings) log.warn(warning);
+  const reloader = reloads === null ? null : new Reloader(reloads, log);
+  reloads?.onHangUp(() => reloader?.request());
   if (config.upstream.address !== null) {
     const { serveEdge } = await import('./serve-edge.ts');
-    await serveEdge({ config, log, print, stopped, version });
+    await serveEdge({ config, log, print, stopped, version, reloader });
     return;
   }
   // Parts that were passed in cannot be transferred to a thread.
@@ -59,9 +71,11 @@ export async function serve({
     });
     log.info({ version, ...addresses, database: app.database.kind }, 'ready');
     if (!config.production) print(banner(app, addresses, version, demo ? await demoDecisions(app) : []));
+    reloader?.begin(app);
     const signal = await stopped;
     log.info({ signal }, 'shutting down; finishing requests in flight');
   } finally {
+    await reloader?.stop();
     late = await closeInTime(app, config.shutdown.noticeMs);
   }
   if (late !== null) throw late;

@@ -1,7 +1,7 @@
 /** The parts of the process that a command may use: passed in by main.ts, which alone reads process.*, or by a test. */
 
 import type { Clock } from '../base/clock.ts';
-import type { Config } from '../config/config.ts';
+import type { Checked, Config, ConfigCheck, RawConfig } from '../config/config.ts';
 
 export interface Output {
   write(text: string): unknown;
@@ -17,6 +17,12 @@ export type Serve = (options: {
   warnings?: readonly string[];
   print(text: string): void;
   stopped: Promise<string>;
+  reloads: {
+    readonly running: Checked;
+    readonly checks: readonly ConfigCheck[];
+    read(): Promise<RawConfig>;
+    onHangUp(wanted: () => void): void;
+  };
   version: string;
 }) => Promise<void>;
 
@@ -32,6 +38,8 @@ export interface Io {
   readonly stderr: Output;
   /** From this call on a signal no longer ends the process; the promise resolves to its name instead. */
   stopped(): Promise<string>;
+  /** From this call on SIGHUP ends no process, but where it says that the terminal is gone; `told` is called instead. */
+  onHangUp(told: () => void): void;
   readonly serve: Serve;
   readonly demo: Demo;
   readonly version: string;

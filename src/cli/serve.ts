@@ -27,18 +27,22 @@ export function defineServe(program: Command, context: Context): void {
     .action(async (_: ServeOptions, self: Command) => {
       const options = self.optsWithGlobals<ServeOptions>();
       const io = withUpstream(context.io, options);
-      const [{ loadConfig }, { misspelledVariables }] = await Promise.all([
+      const [{ CONFIG_CHECKS, readRawConfig }, { checked }, { misspelledVariables }] = await Promise.all([
         import('./load-config.ts'),
+        import('../config/config.ts'),
         import('../config/hints.ts'),
       ]);
+      const read = () => readRawConfig(io, options);
       const warnings = misspelledVariables(io.env);
-      const config = await loadConfig(io, options).catch((error: unknown) => {
+      const load = async () => checked(await read(), CONFIG_CHECKS);
+      const running = await load().catch((error: unknown) => {
         // A misspelled variable is often the missing one.
         if (formatOf(options) === 'table') for (const line of warnings) io.stderr.write(`${line}\n`);
         throw error;
       });
       await io.serve({
-        config,
+        config: running.config,
+        reloads: { running, checks: CONFIG_CHECKS, read, onHangUp: io.onHangUp },
         warnings,
         // A program reads the log, which is JSON already.
         print: (text) => {

@@ -28,14 +28,21 @@ type Nested<T> = { readonly [K in keyof T as K extends `${string}.${string}` ? n
 };
 type Read = Nested<Values>;
 
+/** Paths of PEM files; null in their place means cleartext. With `clientCa`, clients must show a certificate. */
+export interface TlsPaths {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa: string | null;
+}
+
 /** The values of the table, nested; values that only make sense together are one object or null. */
-export interface Config extends Omit<Read, 'grpc' | 'ops' | 'idp'> {
+export interface Config extends Omit<Read, 'grpc' | 'http' | 'ops' | 'idp'> {
   /** NODE_ENV=production. */
   readonly production: boolean;
   readonly grpc: Omit<Read['grpc'], 'tls'> & {
-    /** Paths of PEM files; null means cleartext. With `clientCa`, clients must show a certificate. */
-    readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string | null } | null;
+    readonly tls: TlsPaths | null;
   };
+  readonly http: Omit<Read['http'], 'tls'> & { readonly tls: TlsPaths | null };
   readonly ops: { readonly host: string; readonly port: number } | null;
   readonly idp: Read['idp'] & { readonly webhookSecrets: readonly string[] };
   /** Base64 of 32 bytes each; the first seals, all open. */
@@ -67,9 +74,19 @@ export function toConfig(raw: RawConfig, checks: readonly ConfigCheck[] = []): C
   return checked(raw, checks).config;
 }
 
-function checked(raw: RawConfig, checks: readonly ConfigCheck[]): Resolved & { config: Config } {
-  const resolved = resolveKeys(raw);
-  const config = build(resolved, raw.env.NODE_ENV === 'production');
+/** A configuration, with the values that it was built from. */
+export interface Checked extends Resolved {
+  readonly config: Config;
+}
+
+/** As `toConfig`. */
+export function checked(raw: RawConfig, checks: readonly ConfigCheck[]): Checked {
+  return checkValues(resolveKeys(raw), raw.env.NODE_ENV === 'production', checks);
+}
+
+/** Builds the configuration of these values. Throws as `toConfig` does. */
+export function checkValues(resolved: Resolved, production: boolean, checks: readonly ConfigCheck[]): Checked {
+  const config = build(resolved, production);
   const faults = [...resolved.faults, ...crossChecks(config, resolved), ...checks.flatMap((check) => check(config))];
   if (faults.length > 0) throw new ConfigError(faults);
   return { ...resolved, config };
@@ -109,17 +126,21 @@ function plain(value: unknown): unknown {
 function build(resolved: Resolved, production: boolean): Config {
   const { values } = resolved;
   const read = nested(values);
-  const { cert, key, clientCa } = read.grpc.tls;
   const { host, port } = read.ops;
   return {
     ...read,
     production,
-    grpc: { ...read.grpc, tls: cert !== null && key !== null ? { cert, key, clientCa } : null },
+    grpc: { ...read.grpc, tls: pathsOf(read.grpc.tls) },
+    http: { ...read.http, tls: pathsOf(read.http.tls) },
     ops: host !== null && port !== null ? { host, port } : null,
     idp: { ...read.idp, webhookSecrets: read.idp.webhookSecret },
     brandSmtpKeys: read.brandSmtpKey,
     effective: effective(resolved),
   };
+}
+
+function pathsOf({ cert, key, clientCa }: Read['grpc']['tls']): TlsPaths | null {
+  return cert !== null && key !== null ? { cert, key, clientCa } : null;
 }
 
 function nested(values: Values): Read {
@@ -218,12 +239,14 @@ function* tokenProblems(config: Config, values: Values): Generator<Problem> {
 }
 
 function* listenerProblems(config: Config, values: Values): Generator<Problem> {
-  const [cert, key] = [values['grpc.tls.cert'], values['grpc.tls.key']];
-  if ((cert === null) !== (key === null)) {
-    yield [cert === null ? 'grpc.tls.cert' : 'grpc.tls.key', 'is required: certificate and key go together'];
-  }
-  if (values['grpc.tls.clientCa'] !== null && config.grpc.tls === null) {
-    yield ['grpc.tls.cert', 'is required with grpc.tls.clientCa'];
+  for (const section of ['grpc', 'http'] as const) {
+    const [cert, key] = [values[`${section}.tls.cert`], values[`${section}.tls.key`]];
+    if ((cert === null) !== (key === null)) {
+      yield [`${section}.tls.${cert === null ? 'cert' : 'key'}`, 'is required: certificate and key go together'];
+    }
+    if (values[`${section}.tls.clientCa`] !== null && config[section].tls === null) {
+      yield [`${section}.tls.cert`, `is required with ${section}.tls.clientCa`];
+    }
   }
   for (const { key: taking, taken } of listenersAtOneAddress(config)) yield [taking, `is the port of ${taken} already`];
   if (values['ops.host'] !== null && config.ops === null) yield ['ops.port', 'is required with ops.host'];

@@ -17,14 +17,18 @@ export const KEYS = keys({
   }),
   publicUrl: key(kind.baseUrl, {
     example: 'https://usher.example.com',
-    default: (before) => (before['http.port'] === 0 ? null : `http://localhost:${String(before['http.port'])}`),
-    otherwise: '`http://localhost:{http.port}`',
+    default: (before) => {
+      const scheme = before['http.tls.cert'] === null ? 'http' : 'https';
+      return before['http.port'] === 0 ? null : `${scheme}://localhost:${String(before['http.port'])}`;
+    },
+    otherwise: '`http://localhost:{http.port}`; https with `http.tls.cert`',
     about: 'The URL of the gateway for people and browsers: the base of every link.',
   }),
   'cors.origins': key(kind.origins, {
     example: 'https://panel.example.com,https://app.example.com',
     default: [],
     otherwise: 'none; outside production every loopback origin (`http://localhost:3000`)',
+    reload: 'value',
     about: 'Origins whose pages may call the gateway. The first refusal of an origin is logged.',
   }),
   'auth.issuer': key(kind.url, {
@@ -80,6 +84,7 @@ export const KEYS = keys({
     example: 'billing:check+notify:a-long-random-text',
     default: [],
     secret: true,
+    reload: 'value',
     about: 'Keys of backends: [Keys for backends](#keys-for-backends). Required in production.',
   }),
   superadmins: key(kind.emails, {
@@ -276,6 +281,7 @@ export const KEYS = keys({
   'cache.maxEntries': key(kind.count, { default: 5000, about: 'The maximum number of cached decisions.' }),
   'log.level': key(kind.oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), {
     default: 'info',
+    reload: 'value',
     about: 'The lowest level that is logged.',
   }),
 });

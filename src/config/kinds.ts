@@ -20,6 +20,8 @@ export interface Key<T> {
   readonly about: string;
   /** Masked in all output. */
   readonly secret?: true;
+  /** Taken while the service runs, by SIGHUP (reload.ts); `path`: from one file to another, not from none or to none. */
+  readonly reload?: 'value' | 'path';
 }
 /** A row that may leave its variable to `keys`. */
 type Unnamed<T> = Omit<Key<T>, 'variable'> & { readonly variable?: string };

@@ -10,6 +10,26 @@ export const LISTENERS_AND_DATABASE = {
     about: 'The address at which the gateway listens.',
   }),
   'http.port': key(kind.port, { default: 8080, about: 'The port of the gateway; 0 picks a free one and prints it.' }),
+  'http.tls.cert': key(kind.text, {
+    example: '/etc/usher/tls.crt',
+    default: null,
+    reload: 'path',
+    about:
+      'A PEM file, with `http.tls.key`. Without it the gateway is cleartext, for a proxy that ends TLS: [guides/reload-and-tls.md](guides/reload-and-tls.md).',
+  }),
+  'http.tls.key': key(kind.text, {
+    example: '/etc/usher/tls.key',
+    default: null,
+    reload: 'path',
+    about: "The PEM file of the certificate's key.",
+  }),
+  'http.tls.clientCa': key(kind.text, {
+    example: '/etc/usher/clients.crt',
+    default: null,
+    reload: 'path',
+    about:
+      'A PEM file; with it every client of the gateway, browsers too, must show a certificate of that authority (mutual TLS).',
+  }),
   'http.trustProxy': key(kind.flag, {
     variable: 'TRUST_PROXY',
     default: false,
@@ -30,16 +50,19 @@ export const LISTENERS_AND_DATABASE = {
   'grpc.tls.cert': key(kind.text, {
     example: '/etc/usher/tls.crt',
     default: null,
+    reload: 'path',
     about: 'A PEM file, with `grpc.tls.key`. Without it gRPC is cleartext.',
   }),
   'grpc.tls.key': key(kind.text, {
     example: '/etc/usher/tls.key',
     default: null,
+    reload: 'path',
     about: "The PEM file of the certificate's key.",
   }),
   'grpc.tls.clientCa': key(kind.text, {
     example: '/etc/usher/clients.crt',
     default: null,
+    reload: 'path',
     about: 'A PEM file; with it clients must show a certificate of that authority (mutual TLS).',
   }),
   'grpc.front': key(kind.flag, {
@@ -81,12 +104,14 @@ export const LISTENERS_AND_DATABASE = {
     default: null,
     otherwise: 'none; outside production the key in dataDir',
     secret: true,
+    reload: 'value',
     about: 'The key that the upstream accepts, with the scope `facts`.',
   }),
   'upstream.ca': key(kind.text, {
     example: '/etc/usher/upstream-ca.crt',
     default: null,
     otherwise: 'the authorities that Node.js knows',
+    reload: 'path',
     about: "A PEM file: the authority of the upstream's certificate.",
   }),
   'upstream.plaintext': key(kind.flag, {

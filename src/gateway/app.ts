@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/telemetry.ts';
+import type { Certificates } from '../base/tls.ts';
 import type { Config } from '../config/config.ts';
 import type { mountRpcs } from './connect/router.ts';
 import type { ConnectionLimits } from './http/connections.ts';
@@ -25,7 +26,10 @@ import { opsRoutes } from './routes/operations.ts';
 import type { Services } from './services.ts';
 
 export interface GatewayOptions {
-  readonly config: Pick<Config, 'production' | 'http' | 'ops' | 'cors' | 'publicUrl'> & PanelConfig;
+  readonly config: Pick<Config, 'production' | 'ops' | 'cors' | 'publicUrl'> &
+    PanelConfig & { readonly http: Omit<Config['http'], 'tls'> };
+  /** Of the gateway; the operators' listener is cleartext always. */
+  readonly tls?: Certificates | undefined;
   readonly services: Services;
   readonly clock: Clock;
   readonly log: Logger;
@@ -46,6 +50,8 @@ export interface Gateway {
   start(): Promise<{ port: number | null; opsPort: number | null }>;
   /** Bytes held for unfinished bodies of callers without credentials. */
   readonly unprovenBytes: number;
+  /** New connections get these certificates, where there are some; new requests these origins. */
+  reload(next: { tls: Certificates | undefined; corsOrigins: readonly string[] }): void;
   /** From now on each answer is the last of its connection; requests and connections are still taken. */
   announceEnd(): void;
   /** Accepts nothing new, lets requests in flight finish within a bounded time, then cuts them. */
@@ -71,10 +77,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const listeners: Listener[] = [];
 
-  const open = async (at: { host: string; port: number }, surface: Surface): Promise<number> => {
-    const listener = await listen({ host: at.host, port: at.port, clock, log, limits }, (port) => {
-      const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
-      const corsOrigins = new CorsOrigins(config.cors.origins, config.production);
+  const corsOrigins = new CorsOrigins(config.cors.origins, config.production);
+
+  const open = async (
+    { host, port: wanted, tls }: { host: string; port: number; tls?: Certificates | undefined },
+    surface: Surface,
+  ): Promise<number> => {
+    const listener = await listen({ host, port: wanted, tls, clock, log, limits }, (port) => {
+      const publicUrl = config.publicUrl ?? `${options.tls === undefined ? 'http' : 'https'}://localhost:${port}`;
       return createApp(options, observer, unproven, surface, { origin: new URL(publicUrl).origin, corsOrigins });
     });
     listeners.push(listener);
@@ -86,13 +96,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     const routes = options.routes ?? (await import('./routes.ts')).gatewayRoutes(config);
     const rpcs = await import('./connect/router.ts');
     const panel = await import('./panel/router.ts');
-    return await open(config.http, {
+    const surface: Surface = {
       routes,
       rateLimit: createRateLimit(config.http.rateLimit),
       mountRpcs: rpcs.mountRpcs,
       mountPanel: panel.mountPanel,
       leadToMailbox: panel.leadToMailbox,
-    });
+    };
+    return await open({ host: config.http.host, port: config.http.port, tls: options.tls }, surface);
   };
 
   return {
@@ -100,6 +111,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       const port = options.opsOnly === true ? null : await openGateway();
       const ops = { routes: opsRoutes, rateLimit: null, mountRpcs: null, mountPanel: null, leadToMailbox: null };
       return { port, opsPort: config.ops === null ? null : await open(config.ops, ops) };
+    },
+    reload: (next) => {
+      corsOrigins.replace(next.corsOrigins);
+      if (next.tls !== undefined) for (const listener of listeners) listener.renew(next.tls);
     },
     get unprovenBytes() {
       return unproven.held;

@@ -131,7 +131,7 @@ export interface Services {
   readonly keys: ApiKeys;
   readonly keyUses: Pick<KeyUses, 'list'>;
   /** The effective configuration, secrets masked. */
-  readonly configuration: readonly EffectiveValue[];
+  configuration: readonly EffectiveValue[];
   readonly unsubscriptions: Unsubscriptions;
   /** Null where people sign in at an identity provider. */
   readonly developmentSignIn: DevelopmentSignIn | null;

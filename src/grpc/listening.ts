@@ -1,20 +1,22 @@
 /** The two ways in which the gRPC port is kept: by grpc-js itself, or by the front with grpc-js behind it. */
 
 import { lookup } from 'node:dns/promises';
-import type { TlsOptions } from 'node:tls';
+import type { Server as TlsServer } from 'node:tls';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
+import { type Certificates, checkCertificates, secureContextOf, tlsOptionsOf } from '../base/tls.ts';
 import { GrpcConnections } from './connections.ts';
 import { FrontListener, type FrontTimes } from './front/listener.ts';
 import type { FrontMethods } from './front/service.ts';
 import { freeClosedStreams, listenersOf } from './http2-streams.ts';
-import { checkTls, type GrpcTls } from './tls.ts';
 import type { WaitingCalls } from './waiting.ts';
 
 export interface GrpcListener {
   /** Returns the port. Rejects with UsherError UNAVAILABLE. */
   listen(host: string, port: number): Promise<number>;
+  /** New connections get these certificates. For a listener that was made with some. */
+  renew(tls: Certificates): void;
   /** Waits for calls in flight, at most `boundMs`. Leaves no socket open. */
   end(boundMs: number): Promise<void>;
 }
@@ -22,7 +24,7 @@ export interface GrpcListener {
 interface DirectParts {
   readonly times: FrontTimes;
   readonly clock: Clock;
-  readonly tls: GrpcTls | undefined;
+  readonly tls: Certificates | undefined;
 }
 
 export function listenDirectly(server: Server, { times, clock, tls }: DirectParts): GrpcListener {
@@ -32,6 +34,10 @@ export function listenDirectly(server: Server, { times, clock, tls }: DirectPart
       const bound = await bind(server, host, port, tls);
       for (const listening of listenersOf(server)) connections.watch(listening);
       return bound;
+    },
+    renew(tls) {
+      for (const listening of listenersOf(server))
+        (listening as unknown as TlsServer).setSecureContext(secureContextOf(tls));
     },
     async end(boundMs) {
       const ended = within(boundMs, clock, shutDown(server));
@@ -55,7 +61,7 @@ export function listenBehindFront(server: Server, parts: FrontParts): GrpcListen
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   freeClosedStreams(server);
   const inject = injector.injectConnection.bind(injector);
-  const front = new FrontListener({ methods, served, calls, inject }, times, clock, tls && tlsOptions(tls));
+  const front = new FrontListener({ methods, served, calls, inject }, times, clock, tls && checkedOptions(tls));
   return {
     async listen(host, port) {
       try {
@@ -64,6 +70,7 @@ export function listenBehindFront(server: Server, parts: FrontParts): GrpcListen
         throw cannotListen(error as Error, host, port);
       }
     },
+    renew: (tls) => front.renew(secureContextOf(tls)),
     async end(boundMs) {
       await within(boundMs, clock, front.drain());
       front.destroy();
@@ -73,11 +80,9 @@ export function listenBehindFront(server: Server, parts: FrontParts): GrpcListen
   };
 }
 
-function tlsOptions(tls: GrpcTls): TlsOptions {
-  checkTls(tls);
-  const { cert, key, clientCa } = tls;
-  if (clientCa === undefined) return { cert, key };
-  return { cert, key, ca: clientCa, requestCert: true, rejectUnauthorized: true };
+function checkedOptions(tls: Certificates) {
+  checkCertificates(tls);
+  return tlsOptionsOf(tls);
 }
 
 /** All addresses of a name, as grpc-js listens to them. */
@@ -86,7 +91,7 @@ async function addressesOf(host: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-function bind(server: Server, host: string, port: number, tls: GrpcTls | undefined): Promise<number> {
+function bind(server: Server, host: string, port: number, tls: Certificates | undefined): Promise<number> {
   const credentials = tls === undefined ? ServerCredentials.createInsecure() : secure(tls);
   const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   return new Promise((resolve, reject) => {
@@ -99,8 +104,8 @@ function bind(server: Server, host: string, port: number, tls: GrpcTls | undefin
   });
 }
 
-function secure(tls: GrpcTls): ServerCredentials {
-  checkTls(tls);
+function secure(tls: Certificates): ServerCredentials {
+  checkCertificates(tls);
   const { cert, key, clientCa } = tls;
   const authority = clientCa === undefined ? null : Buffer.from(clientCa);
   const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };

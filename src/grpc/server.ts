@@ -10,6 +10,7 @@ import {
 } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/telemetry.ts';
+import type { Certificates } from '../base/tls.ts';
 import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import type { PermissionEngine } from '../rpc/call.ts';
@@ -25,7 +26,6 @@ import { addReflection } from './reflection.ts';
 import { CheckCache } from './request-cache.ts';
 import { type ServedMethod, serviceOf } from './served-methods.ts';
 import { type OpenStream, serverStreaming } from './streaming.ts';
-import type { GrpcTls } from './tls.ts';
 import { MAX_MESSAGE, WaitingCalls } from './waiting.ts';
 
 export interface GrpcServerOptions {
@@ -40,7 +40,7 @@ export interface GrpcServerOptions {
   host: string;
   /** 0 picks a free port. */
   port: number;
-  tls?: GrpcTls | undefined;
+  tls?: Certificates | undefined;
   reflection: boolean;
   /** Whether the front of front/ answers the calls that it can, before grpc-js. */
   front?: boolean;
@@ -67,6 +67,12 @@ export interface GrpcServer {
   announceEnd(): void;
   /** The same, then refuses new calls; calls in flight may finish, and are cut off after `drainMs`. Resolves when the port is free. */
   drain(): Promise<void>;
+}
+
+/** One whose certificates are kept in this process. */
+export interface AnsweringServer extends GrpcServer {
+  /** New connections get these certificates; those that are open stay. For a server that was made with some. */
+  renew(tls: Certificates): void;
 }
 
 const TIMES = {
@@ -114,7 +120,7 @@ function lifeOfConnections(times: typeof TIMES) {
   };
 }
 
-export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
+export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
   // grpc-js logs metadata to stderr when it is invalid: an API key with an odd character, for example.
   setLogVerbosity(logVerbosity.NONE);
   const times = { ...TIMES, ...options.times };
@@ -168,6 +174,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     setServing: (ok) => health.set(ok && !isEnding),
     announceEnd,
+    renew: (tls) => listener.renew(tls),
     drain() {
       draining ??= (async () => {
         announceEnd();

@@ -14,13 +14,21 @@ export type KeyScope = (typeof KEY_SCOPES)[number];
 /** The key of a call. Only its name, for audit records; the value is kept nowhere. */
 export interface KeyHolder {
   readonly name: string;
-  /** Whether the key is still accepted, without comparing it again. Counts as a use. */
+  /** Whether the key still opens what it was shown for, without comparing it again: a reload may have removed it. Counts as a use. */
   readonly stillAdmitted: () => boolean;
 }
 
 /** A key as operators see it: never its value. */
 export interface KeyRecord extends Pick<KeyHolder, 'name'> {
   readonly scopes: readonly KeyScope[];
+}
+
+/** What a reload has changed, by the names of keys. */
+export interface KeyChanges {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Another value, other scopes, or another name of the same value. */
+  readonly changed: readonly string[];
 }
 
 export interface ApiKeys {
@@ -36,13 +44,85 @@ export interface ApiKeys {
    * where none is needed) and KEY_SCOPE for a key without `scope`. Synchronous; its time does not depend on `value`.
    */
   authorize(value: string | undefined, scope: KeyScope): KeyHolder | null;
+  /** As `authorize`. Answers whether the caller is still admitted, whenever it is asked. */
+  admit(value: string | undefined, scope: KeyScope): () => boolean;
+  /** Whether callers without a key are still admitted to what needs none. */
+  readonly stillOpen: () => boolean;
+  /**
+   * From now on these keys count, of a configuration that `apiKeyFaults` found nothing wrong with, and no others: a caller who was
+   * admitted by a key that is gone, or that has lost the scope, is not any more. A key is known by its value.
+   */
+  replace(config: Pick<Config, 'production' | 'internal'>, localKey: string | null): KeyChanges;
 }
 
-interface Entry extends KeyHolder {
+/** A key of the configuration, known by its value. */
+class Entry {
   readonly key: string;
-  readonly scopes: ReadonlySet<KeyScope>;
+  name: string;
+  scopes: ReadonlySet<KeyScope>;
   /** A flag and no time: this stands on the path of every check, and reading the clock would cost more than the rest. */
-  used: boolean;
+  used = false;
+  readonly #holders = new Map<KeyScope, Holder>();
+
+  constructor(name: string, key: string, scopes: ReadonlySet<KeyScope>) {
+    this.name = name;
+    this.key = key;
+    this.scopes = scopes;
+  }
+
+  opens(scope: KeyScope): boolean {
+    return this.scopes.has(scope) || (this.scopes.has('facts') && IN_FACTS.has(scope));
+  }
+
+  /** One a scope, however many callers there are. */
+  holder(scope: KeyScope): Holder {
+    const known = this.#holders.get(scope);
+    if (known !== undefined) return known;
+    const holder = new Holder(this);
+    this.#holders.set(scope, holder);
+    return holder;
+  }
+
+  /** Takes the name and the scopes that the key has now. Returns whether either is another one. */
+  become({ name, scopes }: Entry): boolean {
+    const isSame =
+      name === this.name && scopes.size === this.scopes.size && [...scopes].every((one) => this.scopes.has(one));
+    this.name = name;
+    this.scopes = scopes;
+    for (const [scope, holder] of this.#holders) if (!this.opens(scope)) this.#end(scope, holder);
+    return !isSame;
+  }
+
+  /** The key is gone. */
+  end(): void {
+    for (const [scope, holder] of this.#holders) this.#end(scope, holder);
+  }
+
+  /** For good: were the scope given back, its callers are admitted anew. */
+  #end(scope: KeyScope, holder: Holder): void {
+    holder.isOver = true;
+    this.#holders.delete(scope);
+  }
+}
+
+/** Those who were admitted to a scope by a key. */
+class Holder implements KeyHolder {
+  readonly #entry: Entry;
+  isOver = false;
+
+  constructor(entry: Entry) {
+    this.#entry = entry;
+  }
+
+  get name(): string {
+    return this.#entry.name;
+  }
+
+  readonly stillAdmitted = (): boolean => {
+    if (this.isOver) return false;
+    this.#entry.used = true;
+    return true;
+  };
 }
 
 const ALL_SCOPES: ReadonlySet<KeyScope> = new Set(KEY_SCOPES);
@@ -77,41 +157,87 @@ export function createApiKeys(
   config: Pick<Config, 'production' | 'internal'>,
   localKey: string | null = null,
 ): ApiKeys {
-  const { entries, problems } = parseEntries(config.internal.apiKeys, config.production);
-  if (problems.length > 0) throw new Error(`internal.apiKeys: ${problems.join('; ')}`);
-  const configured = entries.length > 0;
-  if (!configured && localKey !== null) {
-    entries.push(createEntry(LOCAL_NAME, localKey, ALL_SCOPES));
-  }
-  const find = matcher(entries.map((entry) => entry.key));
+  let configured = config.internal.apiKeys.length > 0;
+  let entries = entriesOf(config, localKey);
+  let find = matcher(entries.map((entry) => entry.key));
+  /** Used before a reload took them away. */
+  let gone: Entry[] = [];
+  const stillOpen = (): boolean => !configured;
+
+  const authorize = (value: string | undefined, scope: KeyScope): KeyHolder | null => {
+    if (value === undefined) {
+      if (!configured && OPEN_WITHOUT_KEYS.has(scope)) return null;
+      throw new UsherError('UNAUTHENTICATED', 'This call needs an internal API key in the header x-internal-api-key.');
+    }
+    const entry = entries[find(value)];
+    if (entry === undefined) throw new UsherError('UNAUTHENTICATED', 'Unknown internal API key.');
+    if (!entry.opens(scope)) {
+      throw new UsherError('KEY_SCOPE', `The internal API key ${entry.name} lacks the scope ${scope}.`, {
+        details: { scope },
+      });
+    }
+    entry.used = true;
+    return entry.holder(scope);
+  };
 
   return {
-    configured,
-    records: entries.map(({ name, scopes }) => ({ name, scopes: [...scopes] })),
-    takeUsed() {
-      const used = entries.filter((entry) => entry.used);
-      for (const entry of used) entry.used = false;
-      return used.map(({ name }) => name);
+    get configured() {
+      return configured;
     },
-    authorize(value, scope) {
-      if (value === undefined) {
-        if (!configured && OPEN_WITHOUT_KEYS.has(scope)) return null;
-        throw new UsherError(
-          'UNAUTHENTICATED',
-          'This call needs an internal API key in the header x-internal-api-key.',
-        );
-      }
-      const entry = entries[find(value)];
-      if (entry === undefined) throw new UsherError('UNAUTHENTICATED', 'Unknown internal API key.');
-      if (!entry.scopes.has(scope) && !(entry.scopes.has('facts') && IN_FACTS.has(scope))) {
-        throw new UsherError('KEY_SCOPE', `The internal API key ${entry.name} lacks the scope ${scope}.`, {
-          details: { scope },
-        });
-      }
-      entry.used = true;
-      return entry;
+    get records() {
+      return entries.map(({ name, scopes }) => ({ name, scopes: [...scopes] }));
+    },
+    takeUsed() {
+      const used = [...gone, ...entries].filter((entry) => entry.used);
+      gone = [];
+      for (const entry of used) entry.used = false;
+      return [...new Set(used.map(({ name }) => name))];
+    },
+    authorize,
+    admit: (value, scope) => authorize(value, scope)?.stillAdmitted ?? stillOpen,
+    stillOpen,
+    replace(next, nextLocalKey) {
+      const { kept, ended, changes } = merge(entries, entriesOf(next, nextLocalKey));
+      entries = kept;
+      gone.push(...ended.filter(({ used }) => used));
+      find = matcher(kept.map((entry) => entry.key));
+      configured = next.internal.apiKeys.length > 0;
+      return changes;
     },
   };
+}
+
+function entriesOf(config: Pick<Config, 'production' | 'internal'>, localKey: string | null): Entry[] {
+  const { entries, problems } = parseEntries(config.internal.apiKeys, config.production);
+  if (problems.length > 0) throw new Error(`internal.apiKeys: ${problems.join('; ')}`);
+  const isLocal = entries.length === 0 && localKey !== null;
+  return isLocal ? [new Entry(LOCAL_NAME, localKey, ALL_SCOPES)] : entries;
+}
+
+/** The next keys, with those of before where the value is the same: their callers are not disturbed. */
+function merge(
+  before: readonly Entry[],
+  next: readonly Entry[],
+): { kept: Entry[]; ended: Entry[]; changes: KeyChanges } {
+  const names = new Set(before.map(({ name }) => name));
+  const byKey = new Map(before.map((entry) => [entry.key, entry]));
+  const added: string[] = [];
+  const changed: string[] = [];
+  const kept = next.map((entry) => {
+    const known = byKey.get(entry.key);
+    if (known === undefined) {
+      (names.has(entry.name) ? changed : added).push(entry.name);
+      return entry;
+    }
+    byKey.delete(entry.key);
+    if (known.become(entry)) changed.push(entry.name);
+    return known;
+  });
+  const ended = [...byKey.values()];
+  for (const entry of ended) entry.end();
+  const still = new Set(kept.map(({ name }) => name));
+  const removed = [...names].filter((name) => !still.has(name));
+  return { kept, ended, changes: { added, removed, changed } };
 }
 
 /** The key for `/api/internal/*` of a start without configured keys: made once and kept in dataDir (docs/reference/callers.md#internal-keys). */
@@ -138,24 +264,9 @@ function parseEntries(raw: readonly string[], production: boolean): { entries: E
     if (entries.some((other) => other.name === name)) wrong.push('repeats the name of an earlier entry');
     if (entries.some((other) => other.key === key)) wrong.push('repeats the key of an earlier entry');
     problems.push(...wrong.map((problem) => `${place} ${problem}`));
-    entries.push(createEntry(name, key, new Set(scopes.filter(isScope))));
+    entries.push(new Entry(name, key, new Set(scopes.filter(isScope))));
   });
   return { entries, problems };
-}
-
-function createEntry(name: string, key: string, scopes: ReadonlySet<KeyScope>): Entry {
-  const entry: Entry = {
-    name,
-    key,
-    scopes,
-    used: false,
-    // Keys last as long as the process.
-    stillAdmitted: () => {
-      entry.used = true;
-      return true;
-    },
-  };
-  return entry;
 }
 
 function nameProblems(name: string): string[] {

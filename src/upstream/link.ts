@@ -51,7 +51,10 @@ const OPTIONS = {
 const GIVE_UP_MS = 1500;
 
 export class UpstreamLink {
-  readonly #options: LinkOptions;
+  #options: LinkOptions;
+  /** Replaced by others while calls were under way. */
+  readonly #retired = new Set<Client>();
+  readonly #calls = new WeakMap<Client, number>();
   #client: Client;
   #madeAt: number;
   #answeredAt: number;
@@ -73,6 +76,7 @@ export class UpstreamLink {
     return new Promise((resolve, reject) => {
       const options: CallOptions = { deadline: this.#options.clock.now() + deadlineMs };
       const made = this.#client;
+      this.#began(made);
       const call = made.makeUnaryRequest(
         path,
         same,
@@ -81,6 +85,7 @@ export class UpstreamLink {
         this.#metadata(requestId),
         options,
         (error, answer) => {
+          this.#ended(made);
           signal?.removeEventListener('abort', cancel);
           if (error === null && answer !== undefined) {
             this.#answeredAt = this.#options.clock.monotonic();
@@ -100,12 +105,46 @@ export class UpstreamLink {
 
   /** Opens a stream of encoded messages. */
   stream(path: string, request: Buffer, requestId?: string): ClientReadableStream<Buffer> {
-    return this.#client.makeServerStreamRequest(path, same, same, request, this.#metadata(requestId), {});
+    const made = this.#client;
+    this.#began(made);
+    const stream = made.makeServerStreamRequest(path, same, same, request, this.#metadata(requestId), {});
+    // The last event of a stream, however it ends.
+    stream.once('status', () => this.#ended(made));
+    return stream;
+  }
+
+  /** New calls bring this key, over new connections that trust this authority; calls under way end where they began. */
+  renew({ key, ca }: Pick<LinkOptions, 'key' | 'ca'>): void {
+    if (this.#closed) return;
+    const isSameLine = ca === this.#options.ca;
+    this.#options = { ...this.#options, key, ca };
+    if (isSameLine) return;
+    const before = this.#client;
+    this.#client = this.#connect();
+    this.#madeAt = this.#options.clock.monotonic();
+    this.#retired.add(before);
+    this.#closeIdle(before);
   }
 
   close(): void {
     this.#closed = true;
     this.#client.close();
+    for (const client of this.#retired) client.close();
+  }
+
+  #began(client: Client): void {
+    this.#calls.set(client, (this.#calls.get(client) ?? 0) + 1);
+  }
+
+  #ended(client: Client): void {
+    this.#calls.set(client, (this.#calls.get(client) ?? 1) - 1);
+    this.#closeIdle(client);
+  }
+
+  /** Closes a client that was replaced, with its last call. */
+  #closeIdle(client: Client): void {
+    if ((this.#calls.get(client) ?? 0) > 0 || !this.#retired.delete(client)) return;
+    client.close();
   }
 
   #connect(): Client {

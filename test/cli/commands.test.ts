@@ -19,6 +19,7 @@ const NOTHING: Io = {
   stdout: { write: () => true },
   stderr: { write: () => true },
   stopped: () => Promise.resolve('SIGTERM'),
+  onHangUp: () => undefined,
   serve: () => Promise.resolve(),
   demo: () => Promise.resolve({}),
   version: '1.2.3',

@@ -44,6 +44,7 @@ export async function usher(argv: readonly string[], around: Around = {}): Promi
     stdout: output('stdout'),
     stderr: output('stderr'),
     stopped: () => Promise.resolve('SIGTERM'),
+    onHangUp: () => undefined,
     demo: demonstrate,
     serve: around.serve ?? (() => Promise.reject(new Error('serve was not expected'))),
     version: '1.2.3',

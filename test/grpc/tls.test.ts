@@ -6,8 +6,8 @@ import { credentials, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { buildApp } from '../../src/app/app.ts';
 import { UsherError } from '../../src/base/errors.ts';
+import type { Certificates } from '../../src/base/tls.ts';
 import { toConfig } from '../../src/config/config.ts';
-import type { GrpcTls } from '../../src/grpc/tls.ts';
 import { createAuthority } from './certificates.ts';
 import { call, closeDoors, failureOf, openClient, openDoor, QUESTION } from './support.ts';
 
@@ -60,7 +60,7 @@ describe('TLS', () => {
     const outcome = buildApp(toConfig({ env }));
     await expect(outcome).rejects.toThrow(/grpc\.tls\.cert \(GRPC_TLS_CERT\): .*\n.*grpc\.tls\.key \(GRPC_TLS_KEY\): /);
     const noPem = { ...env, GRPC_TLS_CERT: 'README.md', GRPC_TLS_KEY: 'README.md' };
-    await expect(buildApp(toConfig({ env: noPem }))).rejects.toThrow(/^gRPC: grpc\.tls\.cert, .* must be PEM/);
+    await expect(buildApp(toConfig({ env: noPem }))).rejects.toThrow(/^grpc\.tls\.cert, .* must be PEM/);
     expect(existsSync(dataDir)).toBe(false);
   });
 
@@ -83,7 +83,7 @@ describe('TLS', () => {
 });
 
 describe('mutual TLS', () => {
-  const tls: GrpcTls = { ...server, clientCa: ours.cert };
+  const tls: Certificates = { ...server, clientCa: ours.cert };
 
   test('a client with a certificate of the authority is answered', async () => {
     const door = await openDoor({ tls });
@@ -101,14 +101,14 @@ describe('mutual TLS', () => {
 });
 
 describe('invalid certificates', () => {
-  test.each<[string, GrpcTls]>([
+  test.each<[string, Certificates]>([
     ['no PEM', { cert: 'certificate', key: server.key }],
     ['the key of another certificate', { cert: server.cert, key: client.key }],
     ['an invalid authority', { ...server, clientCa: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' }],
   ])('an invalid certificate stops the start with one sentence: %s', async (_, tls) => {
     const error = await failureOf(openDoor({ tls }));
     expect(error).toBeInstanceOf(UsherError);
-    expect(error.message).toMatch(/^gRPC: grpc\.tls\.cert, grpc\.tls\.key and grpc\.tls\.clientCa must be PEM/);
+    expect(error.message).toMatch(/^grpc\.tls\.cert, grpc\.tls\.key and grpc\.tls\.clientCa must be PEM/);
     expect(error.message).not.toContain('AAAA');
   });
 });

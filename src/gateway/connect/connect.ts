@@ -19,7 +19,7 @@ import {
 import { expressConnectMiddleware } from '@connectrpc/connect-express';
 import type { Request, RequestHandler } from 'express';
 import { toUsherError, type UsherError, validationFailed } from '../../base/errors.ts';
-import type { Watch, WatchStream } from '../../engine/watch.ts';
+import type { WatchStream } from '../../engine/watch.ts';
 import { PermissionService } from '../../gen/usher/permission/v1/permission_pb.ts';
 import type { KeyHolder, KeyScope } from '../../identity/api-keys.ts';
 import { type Answer, answersOf, UNARY } from '../../rpc/methods.ts';
@@ -172,16 +172,14 @@ async function* oneChunk(body: Buffer): AsyncIterable<Uint8Array> {
 function implementation(services: Services): Partial<ServiceImpl<typeof PermissionService>> {
   const answers = answersOf(services.engine);
   const methods = UNARY.map(({ localName }) => [localName, bridged(answers[localName as keyof typeof answers])]);
-  return { ...Object.fromEntries(methods), watch: watchBridged(services.watch) } as ServiceImpl<
-    typeof PermissionService
-  >;
+  return { ...Object.fromEntries(methods), watch: watchBridged(services) } as ServiceImpl<typeof PermissionService>;
 }
 
 /** Messages until the caller leaves, or its deadline passes. Connect takes each once the one before was written. */
-function watchBridged(watch: Watch): ServiceImpl<typeof PermissionService>['watch'] {
+function watchBridged({ watch, keys }: Services): ServiceImpl<typeof PermissionService>['watch'] {
   return async function* (request, { signal, values }) {
     const exchange = exchangeOf(values);
-    const { stillAdmitted } = (exchange.caller ?? {}) as Partial<KeyHolder>;
+    const { stillAdmitted } = (exchange.caller ?? { stillAdmitted: keys.stillOpen }) as Partial<KeyHolder>;
     const leave = (): void => stream?.end();
     let stream: WatchStream | undefined;
     try {

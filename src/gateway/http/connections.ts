@@ -5,6 +5,7 @@
 
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import { type Logger, requestId } from '../../base/telemetry.ts';
 import { type ErrorBody, JSON_TYPE } from '../route/envelopes.ts';
@@ -41,6 +42,8 @@ export class Connections {
   readonly #server: Server;
   readonly #options: ConnectionsOptions;
   readonly #open = new Map<Socket, Latest | null>();
+  /** Connections whose TLS handshake is not finished, by their client. */
+  readonly #shaking = new Map<string, Socket>();
   /** Connections that got an error from the parser and are about to close. */
   readonly #refused = new WeakSet<Socket>();
   #isEnding = false;
@@ -48,7 +51,10 @@ export class Connections {
   constructor(server: Server, options: ConnectionsOptions) {
     this.#server = server;
     this.#options = options;
-    server.on('connection', (socket: Socket) => {
+    const isTls = server instanceof TlsServer;
+    if (isTls) server.on('connection', (socket: Socket) => this.#shake(socket));
+    server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => {
+      this.#shaking.delete(clientOf(socket));
       this.#open.set(socket, null);
       socket.once('close', () => this.#open.delete(socket));
     });
@@ -99,9 +105,19 @@ export class Connections {
     cancelSweep();
   }
 
+  /** Nothing of a request has arrived: like a connection without one it is cut. */
+  #shake(socket: Socket): void {
+    const client = clientOf(socket);
+    this.#shaking.set(client, socket);
+    socket.once('close', () => {
+      if (this.#shaking.get(client) === socket) this.#shaking.delete(client);
+    });
+  }
+
   #sweep(elapsedMs: number): void {
     const { limits } = this.#options;
     this.#server.closeIdleConnections();
+    for (const socket of this.#shaking.values()) socket.destroy();
     for (const [socket, latest] of this.#open) {
       // node:http does not count connections that never sent a byte as idle.
       const isUnused = socket.bytesRead === 0;
@@ -179,6 +195,11 @@ export class Connections {
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
     const { clock, log, limits } = this.#options;
+    if (!this.#open.has(socket)) {
+      log.debug({ code: error.code }, 'TLS handshake failed');
+      socket.destroy();
+      return;
+    }
     const id = requestId(undefined);
     const { status, message } = PARSER_FAULTS[error.code ?? ''] ?? {
       status: 400,
@@ -242,6 +263,10 @@ function rawErrorResponse(status: number, message: string, requestId: string): s
     '',
     body,
   ].join('\r\n');
+}
+
+function clientOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 /** Whether the request announces a body. */

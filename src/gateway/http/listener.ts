@@ -3,17 +3,22 @@
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/telemetry.ts';
+import { type Certificates, secureContextOf, tlsOptionsOf } from '../../base/tls.ts';
 import { HTTP_LIMITS } from '../route/limits.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { routableTarget } from './target.ts';
 
 // `import 'node:http'` evaluates every export, and the getter of `WebSocket` loads all of fetch. `getBuiltinModule` does not.
 const http = process.getBuiltinModule('node:http');
+const https = process.getBuiltinModule('node:https');
 
 export interface Listener {
   readonly port: number;
+  /** New connections get these certificates, where this one speaks TLS. */
+  renew(tls: Certificates): void;
   /** From now on each answer is the last of its connection. */
   announceEnd(): void;
   /** Accepts nothing new, lets requests in flight finish within a bounded time, then cuts them. */
@@ -23,6 +28,8 @@ export interface Listener {
 interface ListenOptions {
   readonly host: string;
   readonly port: number;
+  /** Without it, cleartext. */
+  readonly tls?: Certificates | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: ConnectionLimits;
@@ -31,7 +38,7 @@ interface ListenOptions {
 /** Listens first and builds the application after: the allowed origin can depend on the port. */
 export async function listen(options: ListenOptions, createApp: (port: number) => RequestListener): Promise<Listener> {
   const { clock, log, limits } = options;
-  const server = createHttpServer(limits);
+  const server = createServer(limits, options.tls);
   const connections = new Connections(server, { clock, log, limits });
   server.listen(options.port, options.host);
   await once(server, 'listening');
@@ -46,15 +53,22 @@ export async function listen(options: ListenOptions, createApp: (port: number) =
     throw error;
   }
   server.on('error', (error) => log.error({ err: error }, 'gateway listener failed'));
-  return { port: portOf(server), announceEnd: () => connections.announceEnd(), close: () => connections.close() };
+  return {
+    port: portOf(server),
+    renew: (tls) => {
+      if (server instanceof TlsServer) server.setSecureContext(secureContextOf(tls));
+    },
+    announceEnd: () => connections.announceEnd(),
+    close: () => connections.close(),
+  };
 }
 
 function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-function createHttpServer(limits: ConnectionLimits): Server {
-  const server = http.createServer({
+function createServer(limits: ConnectionLimits, tls: Certificates | undefined): Server {
+  const options = {
     requestTimeout: limits.requestTimeoutMs,
     headersTimeout: limits.headersTimeoutMs,
     connectionsCheckingInterval: limits.connectionsCheckingIntervalMs,
@@ -64,7 +78,12 @@ function createHttpServer(limits: ConnectionLimits): Server {
     joinDuplicateHeaders: true,
     // Checked in middleware/well-formed.ts, so that the refusal has the shape of every error.
     requireHostHeader: false,
-  });
+  };
+  const server =
+    tls === undefined
+      ? http.createServer(options)
+      : // The handshake has the time that headers have.
+        https.createServer({ ...options, ...tlsOptionsOf(tls), handshakeTimeout: limits.headersTimeoutMs });
   server.maxRequestsPerSocket = HTTP_LIMITS.maxRequestsPerSocket;
   server.maxHeadersCount = 0;
   return server;

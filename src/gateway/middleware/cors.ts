@@ -21,14 +21,22 @@ const MAX_SHOWN = 200;
 
 /** The origins that may read answers, and those refused and logged so far. */
 export class CorsOrigins {
-  readonly #listed: ReadonlySet<string>;
-  readonly #loopback: boolean;
+  readonly #production: boolean;
+  #listed: ReadonlySet<string> = new Set();
+  #loopback = false;
   readonly #logged = new Set<string>();
 
   /** Outside production, with none listed, every loopback origin is allowed: front ends run there under their own dev servers. */
   constructor(listed: readonly string[], production: boolean) {
+    this.#production = production;
+    this.replace(listed);
+  }
+
+  /** From now on these are allowed, and no others. */
+  replace(listed: readonly string[]): void {
     this.#listed = new Set(listed);
-    this.#loopback = !production && listed.length === 0;
+    this.#loopback = !this.#production && listed.length === 0;
+    this.#logged.clear();
   }
 
   /** Whether any origin is allowed, so that answers depend on the origin. */
@@ -72,7 +80,10 @@ const ALLOWED_HEADERS = [
 /** Sets the headers of every answer; pages and routes replace single ones. */
 export function secureAnswers(site: Site): RequestHandler {
   const headers: [string, string][] = Object.entries(SECURITY_HEADERS);
-  if (site.origin.startsWith('https:')) headers.push(['strict-transport-security', 'max-age=31536000']);
+  // Not of a loopback name: browsers would then refuse every other server of this machine that has no certificate.
+  const { protocol, hostname } = new URL(site.origin);
+  if (protocol === 'https:' && !LOOPBACK_NAMES.has(hostname))
+    headers.push(['strict-transport-security', 'max-age=31536000']);
   return (_req, res, next) => {
     for (const [name, value] of headers) res.setHeader(name, value);
     next();

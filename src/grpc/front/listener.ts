@@ -1,7 +1,13 @@
 /** The listening socket of the front, and the life of its connections: arrival, age, keepalive, idleness, drain. */
 
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls';
+import {
+  createServer as createTlsServer,
+  type SecureContextOptions,
+  type TLSSocket,
+  type TlsOptions,
+  Server as TlsServer,
+} from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import { Connection } from './connection.ts';
 import type { FrontService } from './service.ts';
@@ -79,6 +85,11 @@ export class FrontListener {
     return bound;
   }
 
+  /** Connections from now on get these certificates. */
+  renew(context: SecureContextOptions): void {
+    for (const server of this.#servers) if (server instanceof TlsServer) server.setSecureContext(context);
+  }
+
   #createServer(): NetServer {
     // A client may end its side and wait for answers.
     const shared = { allowHalfOpen: true, noDelay: true };
@@ -87,7 +98,6 @@ export class FrontListener {
       ...shared,
       ...this.#tls,
       ALPNProtocols: ['h2'],
-      minVersion: 'TLSv1.2' as const,
     };
     const server = createTlsServer(options, (socket) => this.#acceptTls(socket));
     server.on('connection', (socket: Socket) => {
