@@ -14,7 +14,7 @@ import { seed } from '../catalog/seed.ts';
 import type { Config } from '../config/config.ts';
 import type { DeliveryBell } from '../delivery/queue.ts';
 import type { DeliveryFailpoints } from '../delivery/worker.ts';
-import { Engine } from '../engine/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import { sharesOf } from '../engine/options.ts';
 import { Watch } from '../engine/watch.ts';
 import type { Gateway, GatewayOptions } from '../gateway/app.ts';
@@ -35,6 +35,7 @@ import { listSource } from '../persistence/facts/lists.ts';
 import { type Failpoints, openDatabase, startFailure } from '../persistence/open.ts';
 import { isStandby } from '../persistence/standby.ts';
 import { seedSuperadmins } from '../persistence/superadmins.ts';
+import { createEngine, openDecisionLog } from './decision-log.ts';
 import { buildFeatures, type Features } from './features.ts';
 import { type Addresses, Listeners, Reached } from './listeners.ts';
 import { openSecretKey } from './mail.ts';
@@ -201,15 +202,19 @@ async function build(config: Config, base: Base): Promise<App> {
   const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
   closing.defer(() => tokens.close());
   const secret = openSecretKey({ config, database, clock });
-  const engine = new Engine({
-    source: database.facts,
-    replica: database.replica,
-    lists: listSource(database),
-    cursorKey: () => secret.derive('list-cursor'),
-    clock,
-    cache: config.cache,
-    log,
-  });
+  const decisionLog = await openDecisionLog({ config, clock, log, registry: own, closing });
+  const engine = createEngine(
+    {
+      source: database.facts,
+      replica: database.replica,
+      lists: listSource(database),
+      cursorKey: () => secret.derive('list-cursor'),
+      clock,
+      cache: config.cache,
+      log,
+    },
+    decisionLog,
+  );
   closing.defer(() => engine.close());
   database.follow(engine);
   const watch = new Watch({ tail: engine.tail, history: changeHistory(database), clock, log });

@@ -6,7 +6,7 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { createLogger, createRegistry, type Logger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
-import { Engine } from '../engine/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import { sharesOf } from '../engine/options.ts';
 import type { ChangeHistory, FactsSource } from '../engine/types.ts';
 import { Watch } from '../engine/watch.ts';
@@ -19,6 +19,7 @@ import { createApiKeys, type KeyScope, keepLocalKey } from '../identity/api-keys
 import { passingOn, passWatch } from '../upstream/passing-on.ts';
 import { remoteFacts, UpstreamCounters } from '../upstream/remote-facts.ts';
 import { passNotice } from './closing.ts';
+import { createEngine, openDecisionLog } from './decision-log.ts';
 import { openLink } from './edge-link.ts';
 import { exposeMetrics, exposeUpstream } from './metrics.ts';
 import { followHealth, Readiness } from './readiness.ts';
@@ -52,12 +53,14 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
   const { clock = systemClock, log = createLogger(config.log.level), version = '' } = parts;
   const files = await readTlsFiles(config);
   const closing = new AsyncDisposableStack();
+  const registry = createRegistry();
+  const decisionLog = await openDecisionLog({ config, clock, log, registry, closing });
   const localKey = config.internal.apiKeys.length === 0 ? keepLocalKey(config.dataDir, clock) : null;
   const link = openLink(config, { localKey, ca: files.upstream, clock });
   closing.defer(() => link.close());
   const counters = new UpstreamCounters();
   const source = remoteFacts({ link, ttlMs: config.cache.ttlMs, clock, log, counters, head: () => engine.tail.head });
-  const engine: Engine = new Engine({ source, clock, cache: config.cache, log });
+  const engine: Engine = createEngine({ source, clock, cache: config.cache, log }, decisionLog);
   closing.defer(() => engine.close());
   const watch = new Watch({ tail: engine.tail, history: historyOf(source), clock, log });
   const keys = createApiKeys(config, localKey);
@@ -81,7 +84,6 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
     front: config.grpc.front,
     times: connectionTimes(config.grpc),
   });
-  const registry = createRegistry();
   exposeMetrics(registry, { engine, watch, grpc: metrics, checks, factsBytes: sharesOf(config.cache).facts });
   exposeUpstream(registry, counters);
   const reloads = new ReloadMetrics(registry, files);

@@ -166,6 +166,7 @@ function crossChecks(config: Config, { values, faults }: Resolved): Fault[] {
   const problems = [
     ...(config.upstream.address === null ? serviceProblems(config, values) : edgeProblems(config)),
     ...keyProblems(config),
+    ...decisionLogProblems(config),
     ...listenerProblems(config, values),
   ];
   // A value that could not be read is not missing as well.
@@ -186,6 +187,13 @@ function isOpen(config: Config): boolean {
 function* keyProblems(config: Config): Generator<Problem> {
   if (config.internal.apiKeys.length === 0 && !isOpen(config))
     yield ['internal.apiKeys', `is required ${whereOpen(config)}`];
+}
+
+function* decisionLogProblems({ decisionLog: { emails, resources, hashKey } }: Config): Generator<Problem> {
+  for (const [name, how] of Object.entries({ emails, resources })) {
+    if (how === 'hashed' && hashKey === null)
+      yield ['decisionLog.hashKey', `is required when decisionLog.${name} is hashed`];
+  }
 }
 
 /** An edge has no people, tokens or database of its own. */

@@ -279,6 +279,43 @@ export const KEYS = keys({
   }),
   'cache.ttlMs': key(kind.whole(1, 86_400_000), { default: 30_000, about: 'How long a decision is cached.' }),
   'cache.maxEntries': key(kind.count, { default: 5000, about: 'The maximum number of cached decisions.' }),
+  'decisionLog.denied': key(kind.flag, {
+    default: false,
+    about:
+      'Whether every refusal is a line of the decision log: [guides/observability.md](guides/observability.md#decision-log).',
+  }),
+  'decisionLog.privileged': key(kind.flag, {
+    default: false,
+    about: 'Whether every decision is that a SuperAdmin or AppAdmin gets for being one.',
+  }),
+  'decisionLog.sample': key(kind.share, {
+    example: '0.01',
+    default: 0,
+    about: 'The share of all other decisions that is logged, from 0 to 1.',
+  }),
+  'decisionLog.file': key(kind.text, {
+    example: '/var/log/usher/decisions.log',
+    default: null,
+    otherwise: 'standard output',
+    about: 'The file to which lines are appended.',
+  }),
+  'decisionLog.emails': key(kind.oneOf(['plain', 'hashed', 'omitted']), {
+    default: 'plain',
+    about: 'How its lines say whose decision it was.',
+  }),
+  'decisionLog.resources': key(kind.oneOf(['plain', 'hashed', 'omitted']), {
+    default: 'plain',
+    about: 'How its lines name the record.',
+  }),
+  'decisionLog.hashKey': key(
+    kind.matching((value) => value.length >= 24, 'must have 24 characters or more'),
+    {
+      secret: true,
+      example: 'a result of `openssl rand -base64 32`',
+      default: null,
+      about: 'The key of its hashes; required once something is `hashed`.',
+    },
+  ),
   'log.level': key(kind.oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), {
     default: 'info',
     reload: 'value',

@@ -59,6 +59,11 @@ export const whole = (min: number, max: number) => {
   const problem = must((value) => `must be a whole number from ${min} to ${max}, not ${quoted(value)}`);
   return z.int(problem).min(min, problem).max(max, problem);
 };
+/** From 0 to 1. */
+export const share = (() => {
+  const problem = must((value) => `must be a number from 0 to 1, not ${quoted(value)}`);
+  return z.number(problem).min(0, problem).max(1, problem);
+})();
 export const oneOf = <const T extends string>(options: readonly T[]) =>
   z.enum(
     options,

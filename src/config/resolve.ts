@@ -129,7 +129,7 @@ function asWritten(schema: z.ZodType, raw: unknown): unknown {
   }
   if (typeof given !== 'string') return given;
   if (schema instanceof z.ZodBoolean) return FLAGS.get(given) ?? given;
-  return schema instanceof z.ZodNumber && /^-?\d+$/.test(given) ? Number(given) : given;
+  return schema instanceof z.ZodNumber && /^-?\d+(?:\.\d+)?$/.test(given) ? Number(given) : given;
 }
 
 function scalarText(value: unknown): unknown {

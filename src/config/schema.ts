@@ -55,6 +55,9 @@ function shapeOf(schema: z.ZodType): JsonSchema {
       return { enum: [true, false, 'true', 'false', 1, 0, '1', '0'] };
     case 'integer':
       return { anyOf: [shape, { type: 'string', pattern: integersAsText(exact) }] };
+    // The only ones are shares, from 0 to 1.
+    case 'number':
+      return { anyOf: [shape, { type: 'string', pattern: '^\\s*(?:0+(?:\\.\\d+)?|0*1(?:\\.0+)?)\\s*$' }] };
     // As text: a list with commas, an object as JSON.
     case 'array':
       return { anyOf: [shape, TEXT] };

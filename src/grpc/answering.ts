@@ -6,11 +6,12 @@
 import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { keepQuestion } from '../engine/grounds.ts';
 import { isAllowed } from '../engine/question.ts';
-import type { Level } from '../engine/types.ts';
+import type { Decision, Level } from '../engine/types.ts';
 import type { Watch, WatchBatch } from '../engine/watch.ts';
 import { WatchRequestSchema, WatchResponseSchema } from '../gen/usher/permission/v1/permission_pb.ts';
 import { answerBatch, type BatchCheckAnswer } from '../rpc/batch-check.ts';
 import type { Call, CheckFields, PermissionEngine } from '../rpc/call.ts';
+import type { DecisionLog } from '../rpc/decision-log.ts';
 import {
   answersOf,
   type BulkCheckAnswer,
@@ -26,7 +27,7 @@ import type { Handle } from './bridge.ts';
 import { readBatch, readBulk, readCheck, readEffective } from './codec/read.ts';
 import { CheckAnswers, writeBatch, writeBulk, writeEffective } from './codec/write.ts';
 import { readKeptBatch } from './kept-batch.ts';
-import { type CheckCache, requestText } from './request-cache.ts';
+import { type CheckCache, type ParsedCheck, requestText } from './request-cache.ts';
 import type { OpenStream } from './streaming.ts';
 import { checkSize, MAX_MESSAGE } from './waiting.ts';
 
@@ -75,13 +76,18 @@ export function watchHandle(watch: Watch): OpenStream {
 
 function checkByHand(engine: PermissionEngine, known: Known): Handle {
   const answers = new CheckAnswers();
+  const { decisionLog } = engine;
   const write = ({ allowed, decision, revision }: CheckAnswer) => answers.get(allowed, decision, revision);
   return (request) => {
     const text = requestText(request);
     const check = known.get(text);
     if (check !== undefined) {
       const decision = engine.peekKept(check.kept);
-      if (decision !== null) return answers.get(isAllowed(decision, check.level), decision, engine.revision);
+      if (decision !== null) {
+        const allowed = isAllowed(decision, check.level);
+        if (decisionLog !== undefined) tellOfKept(decisionLog, check, { decision, allowed, revision: engine.revision });
+        return answers.get(allowed, decision, engine.revision);
+      }
     }
     const fields: CheckFields = readCheck(request, text);
     const answer = RPCS.check.ask(engine, fields, CALL);
@@ -91,6 +97,14 @@ function checkByHand(engine: PermissionEngine, known: Known): Handle {
       known.put(text, { kept: keepQuestion(answer.question), level: fields.accessLevel as Level, used: true });
     return write(answer);
   };
+}
+
+function tellOfKept(
+  log: DecisionLog,
+  { kept, level }: ParsedCheck,
+  answer: { decision: Decision; allowed: boolean; revision: string },
+): void {
+  log.decided('Check', kept.question, { ...answer, permission: kept.question.permission, level });
 }
 
 function bulkCheckByHand(engine: PermissionEngine): Handle {
@@ -105,7 +119,8 @@ function bulkCheckByHand(engine: PermissionEngine): Handle {
 function batchCheckByHand(engine: PermissionEngine, known: Known): Handle {
   const write = ({ decisions, levels, revision }: BatchCheckAnswer) => writeBatch(decisions, levels, revision);
   return (request) => {
-    const read = readKeptBatch(known, request);
+    // The log is told of the questions as they were sent.
+    const read = engine.decisionLog === undefined ? readKeptBatch(known, request) : null;
     const answer =
       read === null ? RPCS.batchCheck.ask(engine, readBatch(request), CALL) : answerBatch(engine, read, CALL);
     return answer instanceof Promise ? answer.then(write) : write(answer);

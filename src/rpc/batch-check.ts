@@ -15,6 +15,7 @@ import {
   type CheckFields,
   decided,
   isAskable,
+  logged,
   type MaybePromise,
   optionsOf,
   type PermissionEngine,
@@ -23,6 +24,7 @@ import {
   readLevel,
   readRevision,
 } from './call.ts';
+import type { DecisionLog } from './decision-log.ts';
 
 export interface BatchCheckFields {
   /** Their own `minRevision` is ''. */
@@ -128,8 +130,17 @@ function atItem(error: unknown, questions: BatchQuestions['questions'], { naming
   return withCallerPath(error, pathsOf(fieldsIn(naming.item('checks', index), naming.fields)));
 }
 
+function tell(log: DecisionLog, { checks }: BatchCheckFields, { decisions, levels, revision }: BatchCheckAnswer): void {
+  decisions.forEach((decision, index) => {
+    const check = checks[index] as CheckFields;
+    const level = levels[index] as Level;
+    const { permission } = check;
+    log.decided('BatchCheck', check, { permission, level, decision, allowed: isAllowed(decision, level), revision });
+  });
+}
+
 export const batchCheck: Rpc<BatchCheckFields, BatchCheckAnswer, typeof BatchCheckResponseSchema> = {
-  ask,
+  ask: logged(ask, tell),
   toMessage: ({ decisions, levels, revision }) => ({
     results: decisions.map((decision, index) => decided(decision, isAllowed(decision, levels[index] as Level))),
     revision,

@@ -9,6 +9,7 @@ import type { AskOptions } from '../engine/options.ts';
 import { type FieldNames, parseRevision } from '../engine/question.ts';
 import { ANY_REVISION, type Decision, Level, type RevisionToken } from '../engine/types.ts';
 import type { CodePaths } from '../engine/unknown-codes.ts';
+import type { DecisionLog } from './decision-log.ts';
 
 /** The engine's methods that RPCs use. */
 export type PermissionEngine = Pick<
@@ -27,7 +28,11 @@ export type PermissionEngine = Pick<
   | 'peekEffective'
   | 'effective'
   | 'reach'
-> & { readonly lists: Pick<Engine['lists'], 'subjects' | 'resources'> };
+> & {
+  readonly lists: Pick<Engine['lists'], 'subjects' | 'resources'>;
+  /** Is told of every decision that an RPC answers. */
+  readonly decisionLog?: DecisionLog;
+};
 
 /** The names of request fields in a caller's protocol, for the paths of issues. */
 export interface Naming {
@@ -71,6 +76,23 @@ export interface CheckFields extends SubjectFields {
 export interface Rpc<Q, A, O extends DescMessage> {
   readonly ask: (engine: PermissionEngine, request: Q, call: Call) => MaybePromise<A>;
   readonly toMessage: (answer: A) => MessageInitShape<O>;
+}
+
+/** The same question, whose answer the decision log is told of. */
+export function logged<Q, A>(
+  ask: (engine: PermissionEngine, request: Q, call: Call) => MaybePromise<A>,
+  tell: (log: DecisionLog, request: Q, answer: A) => void,
+): (engine: PermissionEngine, request: Q, call: Call) => MaybePromise<A> {
+  return (engine, request, call) => {
+    const answered = ask(engine, request, call);
+    const log = engine.decisionLog;
+    if (log === undefined) return answered;
+    const told = (answer: A): A => {
+      tell(log, request, answer);
+      return answer;
+    };
+    return answered instanceof Promise ? answered.then(told) : told(answered);
+  };
 }
 
 /** The fields of an answer about one permission. Levels and sources have the numbers of the enums. */

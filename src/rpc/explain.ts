@@ -4,17 +4,20 @@ import { validationFailed } from '../base/errors.ts';
 import type { ExplainedAt } from '../engine/explain.ts';
 import { explainMalformed } from '../engine/explanation.ts';
 import { fieldsIn, isAllowed, nameable, readQuestion } from '../engine/question.ts';
+import type { Level } from '../engine/types.ts';
 import { type ExplainResponseSchema, Rule } from '../gen/usher/permission/v1/permission_pb.ts';
 import {
   type Call,
   type CheckFields,
   decided,
+  logged,
   optionsOf,
   type PermissionEngine,
   type Rpc,
   readLevel,
   readRevision,
 } from './call.ts';
+import type { DecisionLog } from './decision-log.ts';
 
 export interface ExplainFields {
   check?: CheckFields | undefined;
@@ -36,8 +39,13 @@ async function ask(engine: PermissionEngine, { check }: ExplainFields, call: Cal
   return { ...answer, allowed: isAllowed(answer.decision, level) };
 }
 
+function tell(log: DecisionLog, { check }: ExplainFields, answer: ExplainAnswer): void {
+  if (check === undefined) return;
+  log.decided('Explain', check, { ...answer, permission: check.permission, level: check.accessLevel as Level });
+}
+
 export const explain: Rpc<ExplainFields, ExplainAnswer, typeof ExplainResponseSchema> = {
-  ask,
+  ask: logged(ask, tell),
   toMessage: ({ allowed, decision, revision, rules, override, roles, known }) => ({
     ...decided(decision, allowed),
     revision,

@@ -21,6 +21,7 @@ import {
   type CheckFields,
   decided,
   type Fields,
+  logged,
   type MaybePromise,
   optionsOf,
   type PermissionEngine,
@@ -30,6 +31,7 @@ import {
   readRevision,
   type SubjectFields,
 } from './call.ts';
+import type { DecisionLog } from './decision-log.ts';
 import { explain } from './explain.ts';
 import { listResources, listSubjects } from './lists.ts';
 
@@ -132,6 +134,22 @@ function effective(engine: PermissionEngine, request: SubjectFields, call: Call)
   return engine.effective(subject, optionsOf(minRevision, call)).catch(rejected);
 }
 
+function tellOfCheck(log: DecisionLog, request: CheckFields, answer: CheckAnswer): void {
+  log.decided('Check', request, { ...answer, permission: request.permission, level: request.accessLevel as Level });
+}
+
+function tellOfBulk(log: DecisionLog, request: BulkCheckFields, answer: BulkCheckAnswer): void {
+  const { permissions, decisions, level, revision } = answer;
+  decisions.forEach((decision, index) => {
+    const permission = permissions[index] as string;
+    log.decided('BulkCheck', request, { permission, level, decision, allowed: isAllowed(decision, level), revision });
+  });
+}
+
+function tellOfEffective(log: DecisionLog, request: SubjectFields, { items, revision }: EffectiveAnswer): void {
+  log.listed('Effective', request, items, revision);
+}
+
 type Methods = typeof PermissionService.method;
 /** The names of the methods that answer once, in generated code. */
 type UnaryName = { [K in keyof Methods]: Methods[K]['methodKind'] extends 'unary' ? K : never }[keyof Methods];
@@ -140,11 +158,11 @@ type RequestOf<K extends UnaryName> = Fields<MessageShape<Methods[K]['input']>>;
 /** Every unary RPC of the service, by its name in generated code. */
 export const RPCS = {
   check: {
-    ask: check,
+    ask: logged(check, tellOfCheck),
     toMessage: ({ allowed, decision, revision }: CheckAnswer) => ({ ...decided(decision, allowed), revision }),
   },
   bulkCheck: {
-    ask: bulkCheck,
+    ask: logged(bulkCheck, tellOfBulk),
     toMessage: ({ permissions, decisions, level, revision }: BulkCheckAnswer) => ({
       results: decisions.map((decision, index) => {
         return { permission: permissions[index] as string, ...decided(decision, isAllowed(decision, level)) };
@@ -153,7 +171,7 @@ export const RPCS = {
     }),
   },
   effective: {
-    ask: effective,
+    ask: logged(effective, tellOfEffective),
     toMessage: ({ items, revision }: EffectiveAnswer) => ({
       permissions: items.map(({ tiered, groupName, level, ...item }) => ({
         code: item.code,

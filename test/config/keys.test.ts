@@ -123,6 +123,13 @@ const PROMISED: Readonly<Record<string, Row>> = {
     { audience: 'usher' },
     { inFile: { audience: 'usher' } },
   ),
+  'decisionLog.denied': row('DECISION_LOG_DENIED', false, 'true', true, { inFile: true }),
+  'decisionLog.privileged': row('DECISION_LOG_PRIVILEGED', false, 'true', true, { inFile: true }),
+  'decisionLog.sample': row('DECISION_LOG_SAMPLE', 0, '0.01', 0.01, { inFile: 0.01 }),
+  'decisionLog.file': row('DECISION_LOG_FILE', null, '/var/log/usher.log', '/var/log/usher.log'),
+  'decisionLog.emails': row('DECISION_LOG_EMAILS', 'plain', 'hashed', 'hashed'),
+  'decisionLog.resources': row('DECISION_LOG_RESOURCES', 'plain', 'omitted', 'omitted'),
+  'decisionLog.hashKey': row('DECISION_LOG_HASH_KEY', null, KEY_32, KEY_32),
   'log.level': row('LOG_LEVEL', 'info', 'warn', 'warn'),
 };
 const rows = Object.entries(PROMISED);

@@ -33,7 +33,13 @@ export async function openScene(): Promise<Scene> {
   closing.defer(() => smtp.close());
   try {
     const usher = await startUsher(storage, {
-      env: { LOG_LEVEL: 'fatal', OPS_PORT: '0', GRPC_PROCESSES: '2' },
+      env: {
+        LOG_LEVEL: 'fatal',
+        OPS_PORT: '0',
+        DECISION_LOG_SAMPLE: '1',
+        DECISION_LOG_FILE: join(folder, 'decisions.log'),
+        GRPC_PROCESSES: '2',
+      },
     });
     closing.defer(() => usher.close());
     const edges = await openEdges(usher.grpc, { folder, dataDir: storage.dataDir });
