@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +30,30 @@ afterEach(async () => {
   await writer?.close();
   rmSync(path, { force: true });
   rmSync(`${path}.1`, { force: true });
+});
+
+describe('lines to standard output', () => {
+  test('are whole between those of the log, for a slow reader too, and none is lost', async () => {
+    const writing = spawn(process.execPath, [join(import.meta.dirname, 'line-writer-process.ts'), '4000']);
+    let text = '';
+    let told = '';
+    writing.stderr.on('data', (chunk) => {
+      told += chunk;
+    });
+    const exited = once(writing, 'exit');
+    for await (const chunk of writing.stdout.setEncoding('utf8')) {
+      text += chunk;
+      await sleep(1);
+    }
+    await exited;
+    expect(JSON.parse(told)).toEqual({ written: 4000, dropped: 0 });
+    const all = text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as { line?: number; msg?: string });
+    expect(all.flatMap(({ line }) => line ?? [])).toEqual(Array.from({ length: 4000 }, (_, i) => i));
+    expect(all.filter(({ msg }) => msg === 'between')).toHaveLength(200);
+  });
 });
 
 describe('lines to a file', () => {
