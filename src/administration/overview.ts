@@ -13,6 +13,7 @@ import {
   oldestQueued,
 } from '../persistence/notifications/recent.ts';
 import { lastProviderEventAt } from '../persistence/provider/events.ts';
+import { lastReconciliation } from '../persistence/provider/reconciliation.ts';
 import { sightIn } from './reach.ts';
 import { tagOf } from './records.ts';
 
@@ -28,6 +29,8 @@ interface OverviewState {
     /** Null where none is configured. */
     readonly reachable: boolean | null;
     readonly lastEventAt: Date | null;
+    /** How the last comparison of people ended, as it is kept; undefined for never. */
+    readonly reconciliation: unknown;
   } | null;
 }
 
@@ -56,16 +59,18 @@ export class Overviews {
    */
   async of(reader: string): Promise<Overview> {
     const { database, isReachable } = this.#options;
-    const { lastEventAt, ...seen } = await database.read(async (tx) => {
+    const { kept, ...seen } = await database.read(async (tx) => {
       const { superadmin, applications } = await sightIn(tx, reader, null);
       const apps = applications?.map(({ id }) => id) ?? null;
       return {
         ...(await stateOf(tx, apps)),
-        lastEventAt: superadmin ? { at: await lastProviderEventAt(tx) } : null,
+        kept: superadmin
+          ? { lastEventAt: await lastProviderEventAt(tx), reconciliation: await lastReconciliation(tx) }
+          : null,
       };
     });
     // Outside the transaction: the provider may take its time.
-    const provider = lastEventAt === null ? null : { reachable: await isReachable(), lastEventAt: lastEventAt.at };
+    const provider = kept === null ? null : { reachable: await isReachable(), ...kept };
     const state = { ...seen, provider };
     return { ...state, etag: tagOf({ ...state, sends: [...state.sends] }) };
   }

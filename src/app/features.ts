@@ -141,7 +141,14 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
     applicationsOf: (emails) => database.read((tx) => applicationsOfPeople(tx, emails)),
   });
   const erasures = new Erasures({ ...options, secret });
-  const provider = buildProvider({ ...options, sealing, secret, turns, events });
+  const provider = buildProvider({
+    ...options,
+    sealing,
+    secret,
+    turns,
+    events,
+    pseudonymOf: (email) => erasures.pseudonymOf(email),
+  });
   return {
     features: {
       ...buildRegistry(options, services.templates),
@@ -174,12 +181,14 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
         return await checkSealing(tx, sealing);
       });
       erasures.watch();
+      provider.nightly?.start();
     },
     endStreams: async () => {
       await Promise.all([streams.close(), changeStreams.close(), permissionStreams.close()]);
     },
     close: async () => {
       erasures.stop();
+      await provider.nightly?.stop();
       renderer.close();
       await mailer.close();
     },

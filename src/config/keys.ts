@@ -168,6 +168,17 @@ export const KEYS = keys({
     otherwise: '`{}`',
     about: 'Organization IDs mapped to application codes; JSON in the environment.',
   }),
+  'idp.reconcileAt': key(kind.timeOfDay, {
+    example: '03:00',
+    default: null,
+    otherwise: 'never by itself',
+    about:
+      'When one process with the role `worker` compares people with the provider each day, in UTC: [guides/identity-provider.md](guides/identity-provider.md).',
+  }),
+  'idp.reconcileBrakePercent': key(kind.whole(0, 100), {
+    default: 10,
+    about: 'A comparison that would deactivate more than this share of the active people changes nothing.',
+  }),
   'idp.clientId': key(kind.text, {
     example: '285181292935381355@usher',
     default: null,

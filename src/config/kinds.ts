@@ -113,6 +113,8 @@ export const asymmetric: z.ZodType<string> = z.enum(
   ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
   'is not an asymmetric algorithm (symmetric algorithms and `none` are never accepted)',
 );
+/** Of every day. */
+export const timeOfDay = text.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, must('must be a time of day in UTC such as 03:00'));
 export const role = z.enum(['rpc', 'gateway', 'worker'], 'must be rpc, gateway or worker');
 export const applications = z
   .record(z.string(), text, 'must be a JSON object')

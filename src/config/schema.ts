@@ -88,7 +88,7 @@ const TEXT = { type: ['string', 'number', 'boolean'], pattern: '\\S' };
 
 function loosened(exact: JsonSchema): JsonSchema {
   const { examples: _examples, items, additionalProperties: values, ...shape } = exact;
-  const isText = shape.type === 'string' && shape.enum === undefined;
+  const isText = shape.type === 'string' && shape.enum === undefined && shape.pattern === undefined;
   return {
     ...shape,
     ...(isText ? TEXT : {}),

@@ -43,6 +43,7 @@ import { providerRoutes } from './routes/provider.ts';
 import { providerAdminRoutes } from './routes/provider-admin.ts';
 import { providerMailRoutes } from './routes/provider-mail.ts';
 import { pushRoutes } from './routes/push.ts';
+import { reconciliationRoutes } from './routes/reconciliation.ts';
 import { roleRoutes } from './routes/roles.ts';
 import { searchRoutes } from './routes/search.ts';
 import { templateRoutes } from './routes/templates.ts';
@@ -87,6 +88,7 @@ export function gatewayRoutes(
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
     ...providerAdminRoutes, // /api/idp/admin…
+    ...reconciliationRoutes, // /api/idp/reconcile
     ...brandRoutes(config.production), //     /api/admin/brands…
     ...brandLookRoutes, //    /api/brands, /api/admin/brands/:id/preview
     ...providerMailRoutes, // /api/idp/notifications/email

@@ -55,6 +55,15 @@ export async function claimLease(tx: Tx, key: string, holder: string, seconds: n
   return row !== undefined;
 }
 
+/** Lengthens a lease that `holder` still has; false where it has gone to another. */
+export async function renewLease(tx: Tx, key: string, holder: string): Promise<boolean> {
+  const { numAffectedRows } =
+    await sql`update setting set updated_at = now() where key = ${key} and value = ${JSON.stringify(holder)}::jsonb`.execute(
+      tx.kysely,
+    );
+  return numAffectedRows === 1n;
+}
+
 /** Releases a lease; false, without effect, where it expired and another holder has, or had, it since. */
 export async function releaseLease(tx: Tx, key: string, holder: string): Promise<boolean> {
   const { numAffectedRows } =

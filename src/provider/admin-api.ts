@@ -313,7 +313,8 @@ function appsOf(project: string): string {
   return `/management/v1/projects/${encodeURIComponent(project)}/apps`;
 }
 
-function parsed<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {
+/** The answer by its schema. Throws IDP_UNREACHABLE for one that does not fit. */
+export function parsed<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
   // Not a refusal: whether the provider acted on the request is unknown, as after a lost answer.

@@ -28,6 +28,22 @@ export class IdpRefusal extends UsherError {
   }
 }
 
+/** The provider asked to be left alone for a while: 429 or 503 with Retry-After. An IDP_UNREACHABLE like other trouble. */
+export class IdpBusy extends UsherError {
+  readonly #retryAfter: string;
+  constructor(status: number, retryAfter: string) {
+    super('IDP_UNREACHABLE', `The identity provider did not answer properly: it answered ${status}.`);
+    this.#retryAfter = retryAfter;
+  }
+
+  /** How long it asked for, seen at `now`; null where its header says nothing readable (RFC 9110, 10.2.3). */
+  waitMs(now: number): number | null {
+    if (/^\d{1,9}$/.test(this.#retryAfter)) return Number(this.#retryAfter) * 1000;
+    const until = Date.parse(this.#retryAfter);
+    return Number.isNaN(until) ? null : Math.max(0, until - now);
+  }
+}
+
 export interface IdpRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** Begins with a slash; values from callers are encoded in it. */
@@ -81,6 +97,8 @@ export class IdpClient {
     this.refuseUnconfigured();
     const response = await this.#sendSafely(request);
     if (response.status < 300) return readAnswer(response);
+    const retryAfter = response.header('retry-after');
+    if (isTrouble(response.status) && retryAfter !== undefined) throw new IdpBusy(response.status, retryAfter);
     if (isTrouble(response.status)) throw unreachable(`it answered ${response.status}`);
     const { code, words } = readRefusal(response, this.#idp.serviceAccountToken ?? '');
     throw new IdpRefusal(response.status, code, words);
@@ -90,7 +108,9 @@ export class IdpClient {
     const repeatable = request.repeatable ?? request.method === 'GET';
     try {
       const response = await this.#send(request);
-      if (!repeatable || !isTrouble(response.status)) return response;
+      // One that says when to come again is not asked again at once.
+      const isBusy = response.header('retry-after') !== undefined;
+      if (!repeatable || !isTrouble(response.status) || isBusy) return response;
     } catch (error) {
       // A second wait after a timeout would outlast the caller's own deadline.
       const worthIt = error instanceof OutboundError && error.reason === 'unreachable';

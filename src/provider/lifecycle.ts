@@ -23,13 +23,13 @@ const EVENTS = {
   'user.reactivated': { active: true },
   'user.removed': { active: false },
 } as const;
-type LifecycleEvent = keyof typeof EVENTS;
+export type LifecycleEvent = keyof typeof EVENTS;
 
 export function isLifecycleEvent(type: string): type is LifecycleEvent {
   return Object.hasOwn(EVENTS, type);
 }
 
-interface UserEvent {
+export interface UserEvent {
   event: LifecycleEvent;
   /** In normal form. */
   email: string;
@@ -45,6 +45,12 @@ interface UserEvent {
   /** A known id changes nothing; null where the event has none. */
   eventId: string | null;
   requestId: string;
+}
+
+/** An event that a comparison with the provider concluded, because its webhook never came. */
+interface Concluded {
+  /** Whether what it was concluded from still holds, in the transaction of the change. */
+  readonly stillHolds: (tx: Tx) => Promise<boolean>;
 }
 
 interface LifecycleOptions {
@@ -69,16 +75,18 @@ export class Lifecycle {
   }
 
   /** Applies the event; the result is whether it changed anything. */
-  async tell(userEvent: UserEvent): Promise<Committed<boolean>> {
+  async tell(userEvent: UserEvent, concluded?: Concluded): Promise<Committed<boolean>> {
     // Capped at the present: a clock that runs ahead must not make all later events look old.
     const now = this.#clock.now();
     const at = userEvent.occurredAt === null ? null : new Date(Math.min(userEvent.occurredAt.getTime(), now));
     const apply = async (tx: Tx): Promise<Outcome<boolean>> => {
       const { event: eventType, orgId, email, eventId } = userEvent;
+      if (concluded !== undefined && !(await concluded.stillHolds(tx))) return UNCHANGED;
       const isNew = eventId === null || (await claimEvent(tx, 'webhook', eventId));
       const applied = isNew ? await this.#apply(tx, userEvent, at, new Date(now)) : UNCHANGED;
       const outcome = applied.result ? 'applied' : 'unchanged';
-      await noteEvent(tx, { source: 'webhook', eventType, orgId: orgId || null, email, outcome, reason: null });
+      const source = concluded === undefined ? 'webhook' : 'reconciliation';
+      await noteEvent(tx, { source, eventType, orgId: orgId || null, email, outcome, reason: null });
       return applied;
     };
     return await this.#turns.take(() => this.#database.change(apply));

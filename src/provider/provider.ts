@@ -1,6 +1,7 @@
 /** Builds the features around the identity provider. */
 
 import type { Clock } from '../base/clock.ts';
+import type { Logger, Registry } from '../base/telemetry.ts';
 import type { Sealing } from '../brands/sealing.ts';
 import type { Config } from '../config/config.ts';
 import type { NameDirectory } from '../directory/names.ts';
@@ -16,9 +17,13 @@ import { Lifecycle } from './lifecycle.ts';
 import { type AccessTokens, Login } from './login.ts';
 import type { SecretSource } from './login-cookie.ts';
 import { IdpNames } from './names.ts';
+import { Nightly } from './nightly.ts';
 import { NotificationProvider } from './notification-provider.ts';
 import { Organizations } from './organizations.ts';
+import { Reconciliation } from './reconciliation.ts';
+import { ReconciliationMetrics } from './reconciliation-metrics.ts';
 import { RegistrationLocales } from './registration-locale.ts';
+import { UserList } from './user-list.ts';
 import { WebhookSecrets } from './webhook-secret.ts';
 
 export interface Provider {
@@ -27,6 +32,9 @@ export interface Provider {
   readonly notificationProvider: NotificationProvider;
   readonly organizations: Organizations;
   readonly lifecycle: Lifecycle;
+  readonly reconciliation: Reconciliation;
+  /** Null where this process makes no comparison by itself. */
+  readonly nightly: Nightly | null;
   readonly webhookSecrets: WebhookSecrets;
   readonly registrationLocales: RegistrationLocales;
   readonly events: ProviderEvents;
@@ -43,19 +51,31 @@ interface ProviderOptions {
   readonly turns: Pick<WorkQueue, 'take'>;
   readonly publicUrl: () => string;
   readonly events: ProviderEvents;
+  readonly log: Logger;
+  readonly registry: Registry;
+  /** What stands for an erased address. */
+  readonly pseudonymOf: (email: string) => Promise<string>;
 }
 
 export function buildProvider(options: ProviderOptions): Provider {
-  const { config, database, outbound } = options;
+  const { config, database, outbound, clock, registry } = options;
   const client = new IdpClient({ idp: config.idp, outbound });
   const parts = { ...options, client, api: new AdminApi(client) };
   const discovery = new Discovery({ idp: config.idp, outbound });
+  const lifecycle = new Lifecycle(options);
+  const users = new UserList({ client, clock });
+  const metrics = new ReconciliationMetrics(registry);
+  const reconciliation = new Reconciliation({ ...parts, users, lifecycle, metrics });
+  const { reconcileAt: at } = config.idp;
+  const isNightly = config.roles.includes('worker') && client.configured && at !== null;
   return {
     discovery,
     login: new Login({ ...options, discovery }),
     notificationProvider: new NotificationProvider(parts),
     organizations: new Organizations(parts),
-    lifecycle: new Lifecycle(options),
+    lifecycle,
+    reconciliation,
+    nightly: isNightly ? new Nightly({ ...options, reconciliation, at }) : null,
     webhookSecrets: new WebhookSecrets(config.idp.webhookSecrets),
     registrationLocales: new RegistrationLocales(database),
     events: options.events,

@@ -100,7 +100,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(before).toMatchObject({
         sends: { queued: 1, sent: 2, failed: 2 },
         failingBrands: [{ slug: 'default', failures: 2 }],
-        provider: { reachable: true, lastEventAt: null },
+        provider: { reachable: true, lastEventAt: null, reconciliation: null },
       });
       expect(before.counts.applications).toBe(4);
       expect(before.counts.appAdmins).toBe(3);

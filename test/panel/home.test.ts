@@ -10,7 +10,7 @@ const QUIET: Overview = {
   sends: { queued: 0, sent: 9, partial: 0, failed: 0, suppressed: 3 },
   oldestWaiting: null,
   failingBrands: [],
-  provider: { reachable: null, lastEventAt: null },
+  provider: { reachable: null, lastEventAt: null, reconciliation: null },
 };
 const NOBODY = { count: 0, more: false };
 const kinds = (needs: readonly Need[]) => needs.map(({ kind }) => kind);
@@ -27,7 +27,7 @@ describe('what needs somebody', () => {
         sends: { ...QUIET.sends, queued: 4, failed: 2, partial: 1 },
         oldestWaiting: '2026-03-01T11:00:00Z',
         failingBrands: [{ slug: 'a', name: 'Acme', failures: 2, reason: 'smtp_rejected' }],
-        provider: { reachable: false, lastEventAt: '2026-02-01T00:00:00Z' },
+        provider: { reachable: false, lastEventAt: '2026-02-01T00:00:00Z', reconciliation: null },
       },
       { count: 50, more: true },
       NOW,
@@ -40,6 +40,23 @@ describe('what needs somebody', () => {
     const waiting = (oldestWaiting: string) => kinds(needsOf({ ...QUIET, oldestWaiting }, NOBODY, NOW));
     expect(waiting('2026-03-01T11:58:00Z')).toEqual([]);
     expect(waiting('2026-03-01T11:54:00Z')).toEqual(['waiting']);
+  });
+
+  test('a comparison that was braked or failed, until one is done', () => {
+    const none = { created: 0, updated: 0, deactivated: 0, reactivated: 0, removed: 0 };
+    const ended = (outcome: 'done' | 'braked' | 'failed') => {
+      const times = { startedAt: '2026-03-01T03:00:00Z', endedAt: '2026-03-01T03:00:09Z' };
+      const reconciliation = { ...times, outcome, dryRun: false, reason: null, found: none, applied: none };
+      const needs = needsOf(
+        { ...QUIET, provider: { reachable: true, lastEventAt: null, reconciliation } },
+        NOBODY,
+        NOW,
+      );
+      return needs.map(({ kind, tone, detail }) => [kind, tone, detail]);
+    };
+    expect(ended('done')).toEqual([]);
+    expect(ended('braked')).toEqual([['comparison', 'bad', '2026-03-01T03:00:09Z']]);
+    expect(ended('failed')).toEqual([['comparison', 'warn', '2026-03-01T03:00:09Z']]);
   });
 
   test('nothing of the provider where it is not shown', () => {

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { ChangeEvent } from '../../administration/change-streams.ts';
 import type { Overview } from '../../administration/overview.ts';
 import { STATUSES } from '../../notifications/log.ts';
+import { EndedSchema } from '../../provider/reconciled.ts';
 import { successData } from '../route/envelopes.ts';
 import { timestamp } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
@@ -43,6 +44,9 @@ const OverviewAnswer = record('Overview', {
     .strictObject({
       reachable: z.boolean().nullable().meta({ description: 'Null: no identity provider is configured.' }),
       lastEventAt: timestamp.nullable().meta({ description: 'Its last webhook event or e-mail.' }),
+      reconciliation: EndedSchema.nullable().meta({
+        description: 'How the last comparison of people with it ended; null for never.',
+      }),
     })
     .optional()
     .meta({ description: 'For SuperAdmins.' }),
@@ -51,13 +55,15 @@ const OverviewAnswer = record('Overview', {
 function shown({ sends, oldestWaiting, failingBrands, provider, ...rest }: Overview): z.output<typeof OverviewAnswer> {
   const [queued = 0, sent = 0, partial = 0, failed = 0, suppressed = 0] = STATUSES.map((status) => sends.get(status));
   const lastEventAt = provider?.lastEventAt?.toISOString() ?? null;
+  // Kept by another version in another form it is as good as none.
+  const reconciliation = EndedSchema.safeParse(provider?.reconciliation).data ?? null;
   return {
     revision: rest.revision,
     counts: rest.counts,
     sends: { queued, sent, partial, failed, suppressed },
     oldestWaiting: oldestWaiting?.toISOString() ?? null,
     failingBrands: [...failingBrands],
-    ...(provider === null ? {} : { provider: { reachable: provider.reachable, lastEventAt } }),
+    ...(provider === null ? {} : { provider: { reachable: provider.reachable, lastEventAt, reconciliation } }),
   };
 }
 

@@ -193,7 +193,7 @@ const Events = record('ProviderEvents', {
     z.strictObject({
       id,
       at: timestamp,
-      source: z.enum(['webhook', 'mail']),
+      source: z.enum(['webhook', 'mail', 'reconciliation']),
       eventType: z
         .string()
         .nullable()

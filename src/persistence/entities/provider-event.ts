@@ -8,7 +8,7 @@ export const ProviderEvent = defineEntity({
   properties: {
     id: identity(),
     at: stamp(),
-    source: p.text().$type<'webhook' | 'mail'>(),
+    source: p.text().$type<'webhook' | 'mail' | 'reconciliation'>(),
     eventType: p.text().nullable(),
     orgId: p.text().nullable(),
     email: p.text().nullable(),

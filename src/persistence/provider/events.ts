@@ -5,7 +5,7 @@ import type { Tx } from '../database.ts';
 export interface ProviderEventRow {
   id: number;
   at: Date;
-  source: 'webhook' | 'mail';
+  source: 'webhook' | 'mail' | 'reconciliation';
   eventType: string | null;
   orgId: string | null;
   /** The person, in normal form. */

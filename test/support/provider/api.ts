@@ -265,16 +265,29 @@ function createApp(state: IdpState, { name, ...config }: Body, [id]: string[], r
 }
 
 function searchUsers(state: IdpState, body: Body): ApiAnswer {
+  const { offset = '0', limit = 100 } = (body.query ?? {}) as { offset?: string; limit?: number };
+  if (limit > 1000) throw new ApiError(3, 'Limit is too big (QUERY-4M0fs)');
   const queries = (body.queries ?? []) as { emailQuery?: { emailAddress: string; method: string } }[];
   const wanted = queries.map(({ emailQuery }) => emailQuery?.emailAddress.toLowerCase());
-  const found = state.users.filter(({ email }) => wanted.every((address) => address === email.toLowerCase()));
+  const found = state.users.filter(
+    ({ email, machine }) => wanted.length === 0 || (!machine && wanted.every((at) => at === email.toLowerCase())),
+  );
+  // The order is the caller's: without one the provider promises none.
+  const ordered = body.sortingColumn === undefined ? found.toReversed() : found;
+  const page = ordered.slice(Number(offset), Number(offset) + limit);
   return {
     body: {
-      details: {},
-      result: found.map(({ id, email, profile }) => ({
+      details: { totalResult: String(found.length), timestamp: details.changeDate },
+      result: page.map(({ id, email, profile, machine, ...user }) => ({
         userId: id,
-        state: 'USER_STATE_ACTIVE',
-        human: { profile, email: { email, isVerified: true } },
+        details: {
+          ...details,
+          changeDate: user.changedAt ?? details.changeDate,
+          resourceOwner: user.org ?? details.resourceOwner,
+          creationDate: user.createdAt ?? '2026-01-01T08:00:00.123456Z',
+        },
+        state: user.state ?? 'USER_STATE_ACTIVE',
+        ...(machine ? { machine: { name: 'a service' } } : { human: { profile, email: { email, isVerified: true } } }),
       })),
     },
   };

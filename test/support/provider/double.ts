@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type OidcDouble, startOidc } from '../oidc.ts';
-import { answerOf } from './api.ts';
+import { type ApiAnswer, answerOf } from './api.ts';
 import { parseFile } from './multipart.ts';
 import { ApiError, compact, type IdpState, newState, SERVICE_TOKEN } from './state.ts';
 
@@ -21,6 +21,12 @@ export interface Call {
   status: number;
 }
 
+export interface Instead {
+  status: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
 export interface IdpDouble {
   readonly oidc: OidcDouble;
   /** The origin, without a trailing slash. */
@@ -31,6 +37,8 @@ export interface IdpDouble {
   readonly lost: Set<string>;
   /** Paths that this installation hides: 404. */
   readonly hidden: Set<string>;
+  /** What a request is answered instead; null: as the provider would. */
+  instead: (call: Call) => Instead | null | Promise<Instead | null>;
   /** How long each request is on its way there, and each answer on its way back, in milliseconds. */
   lagMs: () => number;
   /** Calls so far to paths that end so. */
@@ -61,6 +69,7 @@ export async function startIdp(): Promise<IdpDouble> {
     const call: Call = { method, path, org, body: null, status: 200 };
     calls.push(call);
     let body: unknown;
+    let headers: Record<string, string> = {};
     await lag();
     try {
       if (hidden.has(path)) throw new ApiError(5, 'Not Found');
@@ -68,7 +77,12 @@ export async function startIdp(): Promise<IdpDouble> {
         throw new ApiError(16, 'Errors.Token.Invalid (AUTH-7fs1e)');
       }
       call.body = readBody(request, Buffer.concat(chunks));
-      const found = answerOf(state, { method, path, org, body: call.body });
+      const instead = await double.instead(call);
+      headers = instead?.headers ?? {};
+      const found: ApiAnswer =
+        instead === null
+          ? answerOf(state, { method, path, org, body: call.body })
+          : { status: instead.status, body: instead.body };
       call.status = found.status ?? 200;
       body = compact(found.body);
     } catch (error) {
@@ -81,7 +95,7 @@ export async function startIdp(): Promise<IdpDouble> {
       request.socket.destroy();
       return;
     }
-    response.writeHead(call.status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    response.writeHead(call.status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   };
 
   const lag = async (): Promise<void> => {
@@ -98,6 +112,7 @@ export async function startIdp(): Promise<IdpDouble> {
     calls,
     lost,
     hidden,
+    instead: () => null,
     lagMs: () => 0,
     count: (method, end) => calls.filter((call) => call.method === method && call.path.endsWith(end)).length,
     close: () => oidc.close(),

@@ -71,6 +71,14 @@ export interface UserRow {
   id: string;
   email: string;
   profile: { givenName: string; familyName: string; displayName: string };
+  /** USER_STATE_ACTIVE without it. */
+  state?: string;
+  /** The organization; 100 without it. */
+  org?: string;
+  createdAt?: string;
+  changedAt?: string;
+  /** Of a service: it has no address and no names. */
+  machine?: true;
 }
 
 export interface IdpState {

@@ -13,6 +13,7 @@ export const home: typeof en = {
     waiting: 'čeká na odeslání',
     brands: 'značky, které neodesílají',
     provider: 'Poskytovatel identity není dostupný',
+    comparison: 'Lidé neporovnáni s poskytovatelem',
     orphans: 'neaktivní, ale s právy',
   },
   needWhy: {
@@ -20,6 +21,7 @@ export const home: typeof en = {
     waiting: (ago) => `Nejstarší bylo přijato ${ago ?? ''}.`,
     brands: () => '',
     provider: (ago) => (ago === null ? 'Nelze se k němu připojit.' : `Jeho poslední událost přišla ${ago}.`),
+    comparison: (ago) => `Poslední porovnání se zastavilo ${ago ?? ''} a nic dalšího nezměnilo.`,
     orphans: () => 'Lidé, kteří by práva po odblokování měli znovu.',
   },
   quiet: 'Všude klid.',

@@ -12,6 +12,7 @@ export const home = {
     waiting: 'waiting to be sent',
     brands: 'brands that cannot send',
     provider: 'Identity provider away',
+    comparison: 'People not compared with the provider',
     orphans: 'inactive, still with grants',
   },
   needWhy: {
@@ -19,6 +20,7 @@ export const home = {
     waiting: (ago: string | null) => `The oldest was accepted ${ago ?? ''}.`,
     brands: () => '',
     provider: (ago: string | null) => (ago === null ? 'It cannot be reached.' : `Its last event came ${ago}.`),
+    comparison: (ago: string | null) => `The last comparison stopped ${ago ?? ''} and changed nothing more.`,
     orphans: () => 'People who would have it again when they are unblocked.',
   } satisfies Record<string, (ago: string | null) => string>,
   quiet: 'All quiet.',

@@ -3,7 +3,7 @@
 import type { Out } from '../../api/call.ts';
 
 export type Overview = Out<'GET /api/admin/overview'>;
-const NEEDS = ['failing', 'waiting', 'brands', 'provider', 'orphans'] as const;
+const NEEDS = ['failing', 'waiting', 'brands', 'provider', 'comparison', 'orphans'] as const;
 type NeedKind = (typeof NEEDS)[number];
 
 export interface Need {
@@ -30,11 +30,17 @@ interface Orphans {
 export function needsOf(overview: Overview, orphans: Orphans, now: number): readonly Need[] {
   const { sends, oldestWaiting, failingBrands, provider } = overview;
   const failing = sends.failed + sends.partial;
+  const compared = provider?.reconciliation ?? null;
   const late = oldestWaiting !== null && now - Date.parse(oldestWaiting) > WAITS_MS;
   const need = (kind: NeedKind, isSo: boolean, rest: Partial<Need> & Pick<Need, 'href'>): Need[] =>
     isSo ? [{ kind, count: null, more: false, detail: null, tone: 'bad', ...rest }] : [];
   return [
     ...need('provider', provider?.reachable === false, { href: '/sign-in', detail: provider?.lastEventAt ?? null }),
+    ...need('comparison', compared !== null && compared.outcome !== 'done', {
+      href: '/sign-in',
+      detail: compared?.endedAt ?? null,
+      tone: compared?.outcome === 'braked' ? 'bad' : 'warn',
+    }),
     ...need('failing', failing > 0, { href: '/notifications?status=failed', count: failing }),
     ...need('brands', failingBrands.length > 0, {
       href: '/brands',

@@ -9,6 +9,7 @@ import { CopyButton } from '../../parts/copy.tsx';
 import { Card, Facts as FactList } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useWords } from '../../words/words.ts';
+import { Reconciliation } from './reconciliation.tsx';
 import css from './sign-in.module.css';
 import { type NotificationProvider, type Step, stepsOf } from './status.ts';
 
@@ -42,6 +43,7 @@ export function Status() {
       </ol>
       <div className={css.cards}>
         <MailProvider provider={facts.notificationProvider} isReachable={facts.health.status === 'ok'} />
+        <Reconciliation isReachable={facts.health.status === 'ok'} />
         <Discovery isConfigured={facts.health.status !== 'not_configured'} />
       </div>
     </>
