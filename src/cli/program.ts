@@ -5,6 +5,7 @@ import { usherCommand } from '../base/command.ts';
 import { defineAccess } from './access.ts';
 import { defineApply } from './apply.ts';
 import { defineAudit } from './audit.ts';
+import { defineBackup, defineRestore } from './backup.ts';
 import { defineCheck } from './check.ts';
 import { defineCodegen } from './codegen.ts';
 import { defineCompletion } from './completion.ts';
@@ -22,6 +23,7 @@ import { defineLogin } from './login.ts';
 import { defineMigrate } from './migrate.ts';
 import { definePerson } from './person.ts';
 import { defineReach } from './reach.ts';
+import { defineReincarnate } from './reincarnate.ts';
 import { defineRoles } from './roles.ts';
 import { defineServe } from './serve.ts';
 import { defineConfig } from './show-config.ts';
@@ -109,6 +111,9 @@ const COMMANDS = [
   defineServe,
   defineHealth,
   defineMigrate,
+  defineBackup,
+  defineRestore,
+  defineReincarnate,
   defineDemo,
   defineToken,
   defineCheck,

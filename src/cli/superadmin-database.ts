@@ -1,12 +1,10 @@
 /** SuperAdmins in the database itself; loaded by the commands that need a database. */
 
-import { createLogger } from '../base/telemetry.ts';
 import { record } from '../persistence/audit.ts';
-import type { Database, Outcome, Tx } from '../persistence/database.ts';
-import { openDatabase } from '../persistence/open.ts';
+import type { Outcome, Tx } from '../persistence/database.ts';
 import { addSuperadmin, listSuperadmins, removeSuperadmin } from '../persistence/superadmins.ts';
 import type { GlobalOptions, Io } from './io.ts';
-import { dataDirOf, loadConfig } from './load-config.ts';
+import { withDatabase } from './with-database.ts';
 
 /** Whether the person was not a SuperAdmin before. */
 export function add(io: Io, options: GlobalOptions, email: string): Promise<boolean> {
@@ -39,23 +37,4 @@ async function change(
     });
     return result;
   });
-}
-
-async function withDatabase<T>(io: Io, options: GlobalOptions, use: (database: Database) => Promise<T>): Promise<T> {
-  const config = await loadConfig(io, options);
-  const database = await openDatabase({
-    url: config.database.url,
-    directUrl: config.database.directUrl,
-    dataDir: dataDirOf(io, config),
-    poolSize: 2,
-    earlyRelease: config.database.earlyRelease,
-    migrateOnStart: config.database.migrateOnStart,
-    clock: io.clock,
-    log: createLogger('silent'),
-  });
-  try {
-    return await use(database);
-  } finally {
-    await database.close();
-  }
 }

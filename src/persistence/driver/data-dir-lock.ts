@@ -6,6 +6,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -17,6 +18,8 @@ import { Refused } from './refused.ts';
 const LOCK_FILE = 'usher.lock';
 /** Stands beside a database while it is created: one left half-made by a kill holds no data and is created anew. */
 const UNFINISHED_FILE = 'database.unfinished';
+/** The database that a restore has moved out of the way. */
+const REPLACED = 'database.replaced';
 
 /** A data directory that this process alone works in. */
 export interface HeldDirectory {
@@ -24,6 +27,8 @@ export interface HeldDirectory {
   readonly database: string;
   /** Call it once the database is complete, and before any data is written: from then on it is kept. */
   finished(): void;
+  /** Puts the complete database in that directory, of the same file system, in the place of this one. A kill leaves one of the two. */
+  replace(by: string): void;
   release(): void;
 }
 
@@ -40,6 +45,7 @@ export function holdDirectory(dataDir: string): HeldDirectory {
   const lock = takeLock(lockFile, dataDir);
   const unfinished = join(dataDir, UNFINISHED_FILE);
   try {
+    if (existsSync(join(dataDir, REPLACED))) settleReplacement(database, join(dataDir, REPLACED));
     if (existsSync(unfinished)) rmSync(database, { recursive: true, force: true });
     mkdirSync(database, { recursive: true, mode: 0o700 });
     chmodSync(database, 0o700);
@@ -54,14 +60,32 @@ export function holdDirectory(dataDir: string): HeldDirectory {
     finished: () => {
       if (existsSync(unfinished)) removeForGood(unfinished, dataDir);
     },
+    replace: (by) => {
+      const replaced = join(dataDir, REPLACED);
+      renameSync(database, replaced);
+      renameSync(by, database);
+      syncFile(dataDir);
+      settleReplacement(database, replaced);
+    },
     release: () => lock.close(),
   };
+}
+
+/** Ends a replacement, also one that was killed between its two renames. */
+function settleReplacement(database: string, replaced: string): void {
+  if (existsSync(database)) rmSync(replaced, { recursive: true, force: true });
+  else renameSync(replaced, database);
 }
 
 /** Removes a file so that it does not come back after a power cut. */
 function removeForGood(file: string, directory: string): void {
   rmSync(file);
-  const handle = openSync(directory, 'r');
+  syncFile(directory);
+}
+
+/** Until this returns, a file or the names in a directory may be lost by a power cut. */
+export function syncFile(path: string): void {
+  const handle = openSync(path, 'r');
   try {
     fsyncSync(handle);
   } finally {
