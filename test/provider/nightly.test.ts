@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
 import { UsherError } from '../../src/base/errors.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { Nightly } from '../../src/provider/nightly.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { SERVICE_TOKEN, startIdp } from '../support/provider/double.ts';
+import { startUsher } from '../support/usher.ts';
 
 const at = (time: string) => Date.parse(`2026-03-0${time}Z`);
 
@@ -77,4 +80,40 @@ describe('the nightly comparison', () => {
     expect(await late.look('8T00:11')).toBe(false);
     expect(late.runs).toEqual(['nightly-2026-03-07T23:30:00.000Z']);
   });
+
+  test('a worker whose time has come compares, and one without the role does not', async () => {
+    const idp = await startIdp();
+    const profile = { givenName: 'Ada', familyName: 'Lovelace', displayName: 'Ada Lovelace' };
+    idp.state.users.push({ id: '1', email: 'ada@example.com', profile });
+    const now = new Date().toISOString().slice(11, 16);
+    const timers: (() => void)[] = [];
+    // What looks every minute looks when the test says so.
+    const after: typeof systemClock.after = (ms, fn) => {
+      if (ms !== 60_000) return systemClock.after(ms, fn);
+      timers.push(fn);
+      return () => undefined;
+    };
+    const people = () =>
+      database.read(({ kysely }) => kysely.selectFrom('profile').select('display_name as name').execute());
+    const night = async (roles: string): Promise<void> => {
+      timers.length = 0;
+      const env = {
+        USHER_ROLES: roles,
+        IDP_API_URL: idp.url,
+        IDP_SERVICE_ACCOUNT_TOKEN: SERVICE_TOKEN,
+        IDP_RECONCILE_AT: now,
+      };
+      const usher = await startUsher(storage, { env, parts: { clock: { ...systemClock, after } } });
+      for (const timer of timers.splice(0)) timer();
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await usher.close();
+    };
+    await night('gateway,rpc');
+    expect([idp.calls.length, await people()]).toEqual([0, []]);
+    await night('gateway,worker');
+    expect([idp.calls.length, await people()]).toEqual([1, [{ name: 'Ada Lovelace' }]]);
+    await night('gateway,worker');
+    expect(idp.calls.length).toBe(1);
+    await idp.close();
+  }, 60_000);
 });

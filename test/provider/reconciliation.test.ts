@@ -237,6 +237,8 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         async ({ body }) =>
           body.query.offset === '0' ? await whole(0) : { status: 403, body: { code: 7, message: 'no' } },
       ],
+      ['needs other credentials', async () => ({ status: 401, body: { code: 16, message: 'Errors.Token.Invalid' } })],
+      ['is away', async () => TROUBLE],
       ['is no list', async () => ({ status: 200, body: { result: [{ id: 1 }] } })],
       ['is empty of a sudden', async () => ({ status: 200, body: { details: { totalResult: '12' } } })],
     ])('a list that %s proves nothing', async (_name, instead) => {
