@@ -32,7 +32,7 @@ const Description = z.object({
   bytes: z.int().nonnegative(),
   sha256: z.string(),
 });
-export type Description = z.output<typeof Description>;
+type Description = z.output<typeof Description>;
 
 interface BackupOptions {
   readonly dataDir: string;

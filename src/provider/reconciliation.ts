@@ -30,7 +30,7 @@ import type { ReconciliationMetrics } from './reconciliation-metrics.ts';
 import type { ProviderUser, UserList } from './user-list.ts';
 
 /** One run. Who asked has been admitted already. */
-export interface RunOptions {
+interface RunOptions {
   readonly isDryRun: boolean;
   /** Percent; undefined: as configured. */
   readonly brakePercent?: number | undefined;
@@ -38,7 +38,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ReconciliationOptions {
+interface ReconciliationOptions {
   readonly config: Pick<Config, 'auth' | 'idp'>;
   readonly database: Database;
   readonly clock: Clock;
