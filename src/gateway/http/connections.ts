@@ -11,7 +11,7 @@ import { type Logger, requestId } from '../../base/telemetry.ts';
 import { type ErrorBody, JSON_TYPE } from '../route/envelopes.ts';
 import { HTTP_LIMITS, isTooFine } from '../route/limits.ts';
 import { SECURITY_HEADERS } from '../route/security-headers.ts';
-import { isLeftUnread, readNoMore } from './reading.ts';
+import { readNoMore } from './reading.ts';
 
 // Not imported: see http/listener.ts.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
@@ -161,10 +161,6 @@ export class Connections {
       });
       req.once('close', cancel);
     };
-    if (isLeftUnread(socket)) {
-      cutAfter(limits.refusedMs);
-      return;
-    }
     cutAfter(limits.lingerMs);
     let pieces = 0;
     let bytes = 0;

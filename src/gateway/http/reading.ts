@@ -19,15 +19,10 @@ export function readLater(socket: Socket): void {
   });
 }
 
-/** Reads nothing more of a connection at all. Whoever answers it cuts it. */
+/** Reads nothing more of a connection at all. The caller cuts it. */
 export function readNoMore(socket: Socket): void {
   unread.add(socket);
   if (!held.has(socket)) hold(socket);
-}
-
-/** Whether `readNoMore` was said of it. */
-export function isLeftUnread(socket: Socket): boolean {
-  return unread.has(socket);
 }
 
 /** Returns what ends it. */

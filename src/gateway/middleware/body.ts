@@ -5,7 +5,7 @@
 
 import { UsherError, validationFailed } from '../../base/errors.ts';
 import { announcesBody } from '../http/connections.ts';
-import { readLater, readNoMore } from '../http/reading.ts';
+import { readLater } from '../http/reading.ts';
 import { type BodyFormat, checkMedia } from '../route/bodies.ts';
 import { HTTP_LIMITS, isTooFine } from '../route/limits.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
@@ -68,7 +68,6 @@ export function readBytes(exchange: Exchange, maxBytes: number, unproven: Unprov
       if (size > maxBytes) {
         refuse(tooLarge(maxBytes));
       } else if (isTooFine(++pieces, size)) {
-        readNoMore(req.socket);
         refuse(tooFine());
       } else {
         if (pieces % HTTP_LIMITS.turnPieces === 0) readLater(req.socket);

@@ -37,8 +37,8 @@ export const HTTP_LIMITS = {
   finePieces: 10_000,
   finePieceBytes: 32,
   /**
-   * After as many chunks of a body, its connection waits for the next turn of the event loop, so that others are read. So many tiny
-   * ones behind a refusal are not read on.
+   * After as many chunks of a body, its connection waits for the next turn of the event loop, so that others are read. Behind a
+   * refusal as many tiny ones end the reading.
    */
   turnPieces: 1_000,
   /** Pipelined requests that one chunk of a connection may hold. All of them are answered before another connection is read. */
