@@ -88,6 +88,27 @@ export const DOORS: readonly Mutant[] = [
     'gateway/http',
   ),
   mutant(
+    'the chunks behind a refusal are dropped where nobody counts them',
+    'gateway/http/connections.ts',
+    "res.prependOnceListener('finish',",
+    "res.once('finish',",
+    'gateway/reading',
+  ),
+  mutant(
+    'tiny chunks behind a refusal are read on',
+    'gateway/http/connections.ts',
+    'readNoMore(socket);',
+    '',
+    'gateway/reading',
+  ),
+  mutant(
+    'a body in tiny chunks is read in one turn',
+    'gateway/middleware/body.ts',
+    'if (pieces % HTTP_LIMITS.turnPieces === 0) readLater(req.socket);',
+    '',
+    'gateway/reading',
+  ),
+  mutant(
     'the encoding header of the other protocol bypasses the reader of Connect',
     'gateway/connect/connect.ts',
     'req.get(encodingHeader(media));',
