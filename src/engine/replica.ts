@@ -73,10 +73,11 @@ export class Replica {
     await this.#read(
       (since) => this.#options.source.policy(since, app),
       ({ policy, window: { head } }) => {
-        isStored = !this.#isPolicyChanged(app, this.scopesAfter(head));
+        if (this.#isPolicyChanged(app, this.scopesAfter(head))) return false;
         const { revision, readAt } = this.provenAs(head);
-        if (isStored) this.#options.facts.putPolicy(policy, revision, readAt);
-        return isStored;
+        this.#options.facts.putPolicy(policy, revision, readAt);
+        isStored = true;
+        return true;
       },
     );
     return isStored;
@@ -150,7 +151,8 @@ export class Replica {
   /** Most replies that are ahead show a commit of another instance which this one has not heard of yet. */
   async #catchUp(): Promise<void> {
     // Failing that, the reply stays ahead, and the primary is asked.
-    await this.#options.follower.sync().catch(() => undefined);
+    const { clock, follower } = this.#options;
+    await within(clock, ANSWER_MS, follower.sync()).catch(() => undefined);
   }
 
   #storeMember(answer: MemberAnswer, head: Revision, changed: ReadonlySet<string>): boolean {

@@ -94,9 +94,8 @@ export class ReplicaWorld {
     const edge = await startEdge(answering.grpc, { env: { UPSTREAM_KEY: answering.app.localKey ?? '', ...env } });
     const { number } = parseRevision(writing.app.engine.revision);
     const history = new History(number);
-    return new ReplicaWorld({
-      ...{ primary, replica, line, url, replicaUrl, writing, answering, edge, history, directories },
-    });
+    const servers = { primary, replica, line, url, replicaUrl };
+    return new ReplicaWorld({ ...servers, writing, answering, edge, history, directories });
   }
 
   /** What became of the loads that the replica was there for. */

@@ -79,6 +79,7 @@ describe('a replica that is 2 s behind', () => {
       }
     }
     tell(`minRevision p50 ${median(atRevision).toFixed(1)} ms, seen p50 ${median(seen).toFixed(1)} ms`);
-    expect(median(atRevision)).toBeLessThan(process.env.USHER_LONG === '1' ? 10 : 100);
+    // Nobody waits for the replica; how fast that is depends on what else the machine does.
+    expect(median(atRevision)).toBeLessThan(100);
   }, 120_000);
 });
