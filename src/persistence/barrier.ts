@@ -21,10 +21,17 @@ const PATIENCE_MS = 3000;
 const PAUSE_MS = 50;
 /** As long as a COMMIT may take. */
 const LONGEST_MS = 15_500;
+/** An attempt without an answer for so long may be on a dead line: the next one begins beside it, for the same waiters too. */
+const OVERDUE_MS = 1000;
+/** Attempts at once. */
+export const ATTEMPTS = 3;
 
 interface Waiter {
   mark: RevisionToken;
   since: number;
+  /** Attempts under way for it. */
+  attempts: number;
+  isSettled: boolean;
   passed: () => void;
   failed: (reason: Error) => void;
 }
@@ -37,7 +44,8 @@ interface Waiter {
 export class Barrier {
   readonly #options: BarrierOptions;
   readonly #trouble: FailureLog;
-  #waiting: Waiter[] = [];
+  readonly #waiting = new Set<Waiter>();
+  readonly #attempts = new Set<Promise<boolean>>();
   #running = false;
   /** What has passed last: a repeated write that changes nothing need not wait for it again. */
   #last: RevisionToken | undefined;
@@ -61,49 +69,79 @@ export class Barrier {
     if (mark.number === 0 || (mark.number === this.#last?.number && mark.nonce === this.#last.nonce)) return;
     const { clock } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const since = clock.monotonic();
+    const waiter: Waiter = { mark, since, attempts: 0, isSettled: false, passed: resolve, failed: reject };
     const cancel = clock.after(LONGEST_MS, () => reject(new Error('the revision was not durable in time')));
-    this.#waiting.push({ mark, since: clock.monotonic(), passed: resolve, failed: reject });
-    if (!this.#running) void this.#run();
+    this.#wait(waiter);
     try {
       await promise;
+    } finally {
+      waiter.isSettled = true;
+      this.#waiting.delete(waiter);
+      cancel();
+    }
+  }
+
+  #wait(waiter: Waiter): void {
+    this.#waiting.add(waiter);
+    if (!this.#running) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { clock } = this.#options;
+    this.#running = true;
+    while (this.#waiting.size > 0) {
+      if (this.#attempts.size >= ATTEMPTS) {
+        await Promise.race(this.#attempts);
+        continue;
+      }
+      const together = [...this.#waiting];
+      this.#waiting.clear();
+      const attempt = this.#attempt(together);
+      this.#attempts.add(attempt);
+      void attempt.then(() => this.#attempts.delete(attempt));
+      const outcome = await this.#inTime(attempt);
+      if (outcome === 'overdue') for (const waiter of together) if (!waiter.isSettled) this.#waiting.add(waiter);
+      if (outcome === false) await sleep(clock, PAUSE_MS);
+    }
+    this.#running = false;
+  }
+
+  async #inTime(attempt: Promise<boolean>): Promise<boolean | 'overdue'> {
+    const { promise, resolve } = Promise.withResolvers<'overdue'>();
+    const cancel = this.#options.clock.after(OVERDUE_MS, () => resolve('overdue'));
+    try {
+      return await Promise.race([attempt, promise]);
     } finally {
       cancel();
     }
   }
 
-  async #run(): Promise<void> {
-    this.#running = true;
-    while (this.#waiting.length > 0) {
-      const together = this.#waiting;
-      this.#waiting = [];
-      if (!(await this.#attempt(together))) await sleep(this.#options.clock, PAUSE_MS);
-    }
-    this.#running = false;
-  }
-
-  /** Whether the commit was made. Where it was not, those who have waited for less than the patience wait on. */
+  /** Whether the commit was made. Where it was not, those wait on who have not waited for long, or for whom another is under way. */
   async #attempt(together: readonly Waiter[]): Promise<boolean> {
     const { commit, clock, log } = this.#options;
+    for (const waiter of together) waiter.attempts++;
     try {
       const found = await commit(together.map(({ mark }) => mark));
       this.#trouble.succeeded();
-      for (const [position, { mark, passed, failed }] of together.entries()) {
+      for (const [position, { mark, isSettled, passed, failed }] of together.entries()) {
         if (found.has(position)) {
           this.#last = mark;
           passed();
-          continue;
+        } else if (!isSettled) {
+          log.warn({ revision: formatRevision(mark) }, 'the database no longer has a revision that was just made');
+          failed(new Error('the log of the database does not have the revision'));
         }
-        log.warn({ revision: formatRevision(mark) }, 'the database no longer has a revision that was just made');
-        failed(new Error('the log of the database does not have the revision'));
       }
       return true;
     } catch (error) {
       this.#trouble.failed(error);
-      const reason = new Error('the revision could not be made durable', { cause: error });
-      const now = clock.monotonic();
-      const patient = together.filter(({ since }) => now - since < PATIENCE_MS);
-      for (const waiter of together) if (!patient.includes(waiter)) waiter.failed(reason);
-      this.#waiting.unshift(...patient);
+      for (const waiter of together) {
+        waiter.attempts--;
+        if (waiter.isSettled) continue;
+        if (waiter.attempts > 0 || clock.monotonic() - waiter.since < PATIENCE_MS) this.#wait(waiter);
+        else waiter.failed(new Error('the revision could not be made durable', { cause: error }));
+      }
       return false;
     }
   }
@@ -121,11 +159,12 @@ const BARRIER_SQL = `
 
 /**
  * On a connection of the pool, which has its server's own setting of `synchronous_commit`. One on which a revision was not found
- * may lead to a former primary, and is not used again.
+ * may lead to a former primary, and is not used again; nor is one that took so long that another was opened beside it.
  */
-export function durableCommit(pool: ClientPool): DurableCommit {
+export function durableCommit(pool: ClientPool, clock: Clock): DurableCommit {
   return async (marks) => {
     const lease = await pool.acquire();
+    const began = clock.monotonic();
     try {
       const { rows } = await lease.query<{ found: number[] }>({
         name: 'usher_barrier',
@@ -133,7 +172,7 @@ export function durableCommit(pool: ClientPool): DurableCommit {
         values: [marks.map(({ number }) => number), marks.map(({ nonce }) => nonce)],
       });
       const found = new Set(rows[0]?.found.map((position) => position - 1));
-      if (found.size < marks.length) lease.discard();
+      if (found.size < marks.length || clock.monotonic() - began > OVERDUE_MS) lease.discard();
       return found;
     } finally {
       lease.release();

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { unavailable } from '../base/errors.ts';
 import { FailureLog, type Logger } from '../base/telemetry.ts';
 import { within } from '../base/wait.ts';
-import { Barrier, durableCommit } from './barrier.ts';
+import { ATTEMPTS, Barrier, durableCommit } from './barrier.ts';
 import { pruneChangeLog } from './change-log.ts';
 import type { Database } from './database.ts';
 import { holdDirectory } from './driver/data-dir-lock.ts';
@@ -95,7 +95,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   const { clock, log, failpoints } = options;
   const connection = connectionOf(opened.orm);
   const { durable, notify } = opened;
-  const barrier = durable && new Barrier({ commit: durableCommit(durable), clock, log });
+  const barrier = durable && new Barrier({ commit: durableCommit(durable, clock), clock, log });
   const transactions = new Transactions({ connection, clock, log, notify, barrier, failpoints });
   const close = async (): Promise<void> => {
     await opened.close();
@@ -150,7 +150,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
   // Of its own: who waits for it holds up nobody, and nobody holds it up. It connects with the first write.
   const settings = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' };
   const durable = options.earlyRelease
-    ? new ClientPool({ url, clock, log, connecting, ...limits, max: 1, keep: true, settings })
+    ? new ClientPool({ url, clock, log, connecting, ...limits, max: ATTEMPTS, keep: true, settings })
     : undefined;
   const dialect = createDialect(postgresSessions(pool));
   const orm = await openOrm({ kind: 'postgresql', dialect, name: serverOf(url).database, log });

@@ -27,8 +27,15 @@ export const EARLY_RELEASE: readonly Mutant[] = [
   mutant(
     'a connection to a former primary is used again',
     'persistence/barrier.ts',
-    'if (found.size < marks.length) lease.discard();',
+    'found.size < marks.length || ',
     '',
+    'persistence/early-release',
+  ),
+  mutant(
+    'a barrier on a dead line holds up all that come after it',
+    'persistence/barrier.ts',
+    'const OVERDUE_MS = 1000;',
+    'const OVERDUE_MS = 60_000;',
     'persistence/early-release',
   ),
   mutant(

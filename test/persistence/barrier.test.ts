@@ -246,6 +246,34 @@ describe('the barrier', () => {
     expect(clock.timers).toBe(0);
   });
 
+  test('begins another attempt beside one without an answer, for the same waiters too', async () => {
+    const clock = new FakeClock();
+    const asked: number[] = [];
+    const answers: ((found: ReadonlySet<number>) => void)[] = [];
+    const barrier = barrierOver((marks) => {
+      asked.push(marks.length);
+      return new Promise((resolve) => answers.push(resolve));
+    }, clock);
+    const settled: string[] = [];
+    const pass = (nonce: string) => void barrier.pass({ number: 1, nonce }).then(() => settled.push(nonce));
+    pass('a');
+    await clock.advance(900);
+    pass('b');
+    expect(asked).toEqual([1]);
+    await clock.advance(200);
+    expect(asked).toEqual([1, 2]);
+    answers[1]?.(new Set([0, 1]));
+    await clock.advance(0);
+    expect(settled.toSorted()).toEqual(['a', 'b']);
+    // No more than three at once, and an answer that comes late is one.
+    pass('c');
+    await clock.advance(10_000);
+    expect(asked).toEqual([1, 2, 1, 1]);
+    answers[3]?.(new Set([0]));
+    await clock.advance(0);
+    expect(settled).toContain('c');
+  });
+
   test('lets nobody wait longer than a commit may take, where no answer comes', async () => {
     const clock = new FakeClock();
     const barrier = barrierOver(() => new Promise(() => undefined), clock);

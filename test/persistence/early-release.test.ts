@@ -289,6 +289,19 @@ describe('between the commit and the barrier', () => {
     await closing;
   });
 
+  test('a line that swallows the barrier holds up nobody for longer than a second', async () => {
+    await write('u:warm@example.com', failing);
+    atCommit = async () => {
+      line.swallow();
+      setTimeout(() => line.up(), 300);
+    };
+    const began = performance.now();
+    await expect(write('u:swallowed@example.com', failing)).resolves.toMatchObject({ number: expect.any(Number) });
+    expect(performance.now() - began).toBeLessThan(5000);
+    await expect(write('u:later@example.com', failing)).resolves.toMatchObject({ number: expect.any(Number) });
+    expect(performance.now() - began).toBeLessThan(8000);
+  });
+
   test('where the database stays away nobody is told that it is done', async () => {
     await write('u:warm@example.com', failing);
     atCommit = () => Promise.resolve(line.down());
@@ -303,7 +316,7 @@ describe('between the commit and the barrier', () => {
 test('a connection on which a revision was not found is not used again, since it may lead to a former primary', async () => {
   const pool = new ClientPool({ url, max: 1, statementTimeoutMs: 15_000, lockTimeoutMs: 0, ...silent });
   try {
-    const commit = durableCommit(pool);
+    const commit = durableCommit(pool, systemClock);
     const pid = async () =>
       (await pool.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })).rows[0]?.pid;
     const { revision } = await write('u:there@example.com');
