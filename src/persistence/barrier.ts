@@ -21,7 +21,7 @@ const PATIENCE_MS = 3000;
 const PAUSE_MS = 50;
 /** As long as a COMMIT may take. */
 const LONGEST_MS = 15_500;
-/** An attempt without an answer for so long may be on a dead line: the next one begins beside it, for the same waiters too. */
+/** An attempt without an answer for a second may be on a dead line: the next one begins beside it, for the same waiters too. */
 const OVERDUE_MS = 1000;
 /** Attempts at once. */
 export const ATTEMPTS = 3;
@@ -117,7 +117,10 @@ export class Barrier {
     }
   }
 
-  /** Whether the commit was made. Where it was not, those wait on who have not waited for long, or for whom another is under way. */
+  /**
+   * Whether the commit was made. Where it was not, those wait on who have waited for less than the patience, and those for whom
+   * another attempt is under way.
+   */
   async #attempt(together: readonly Waiter[]): Promise<boolean> {
     const { commit, clock, log } = this.#options;
     for (const waiter of together) waiter.attempts++;
@@ -159,7 +162,7 @@ const BARRIER_SQL = `
 
 /**
  * On a connection of the pool, which has its server's own setting of `synchronous_commit`. One on which a revision was not found
- * may lead to a former primary, and is not used again; nor is one that took so long that another was opened beside it.
+ * may lead to a former primary, and is not used again; nor is one that took more than a second, beside which others may stand by now.
  */
 export function durableCommit(pool: ClientPool, clock: Clock): DurableCommit {
   return async (marks) => {
