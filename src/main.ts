@@ -59,6 +59,7 @@ const io: Io = {
   // Loaded by the one command that needs it: every other starts without the service's own code.
   serve: async (options) => (await import('./app/serve.ts')).serve(options),
   demo: async (options) => (await import('./app/demo.ts')).demonstrate(options),
+  doctor: async (options) => (await import('./app/doctor/doctor.ts')).examine(options),
   version,
   clock: systemClock,
 };

@@ -29,6 +29,22 @@ export type Serve = (options: {
 /** The body of `usher demo`: app/demo.ts. Resolves to the changes, a PlanAnswer. */
 export type Demo = (options: { config: Config }) => Promise<unknown>;
 
+/** The body of `usher doctor`: app/doctor/doctor.ts. Resolves to what was found. */
+export type Doctor = (options: {
+  config: Config;
+  cwd: string;
+  /** The configuration file and those of secrets. */
+  secretFiles: readonly string[];
+}) => Promise<readonly DoctorFinding[]>;
+
+/** A line of its answer, as app/doctor/finding.ts has it. */
+export interface DoctorFinding {
+  readonly check: string;
+  readonly result: 'ok' | 'warning' | 'failed';
+  readonly found: string;
+  readonly advice: string | null;
+}
+
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The base of relative paths. */
@@ -42,6 +58,7 @@ export interface Io {
   onHangUp(told: () => void): void;
   readonly serve: Serve;
   readonly demo: Demo;
+  readonly doctor: Doctor;
   readonly version: string;
   readonly clock: Clock;
 }

@@ -11,6 +11,7 @@ import { defineCodegen } from './codegen.ts';
 import { defineCompletion } from './completion.ts';
 import { defineContext } from './context.ts';
 import { defineDemo } from './demo.ts';
+import { defineDoctor } from './doctor.ts';
 import { defineEffective } from './effective.ts';
 import { defineExplain } from './explain-command.ts';
 import { defineExport } from './export.ts';
@@ -115,6 +116,7 @@ const COMMANDS = [
   defineRestore,
   defineReincarnate,
   defineDemo,
+  defineDoctor,
   defineToken,
   defineCheck,
   defineExplain,

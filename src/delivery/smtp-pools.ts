@@ -125,7 +125,10 @@ function follow(controller: AbortController, signals: readonly AbortSignal[]): (
   };
 }
 
-function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: SmtpPoolOptions): SMTPPool {
+function createTransport(
+  smtp: SmtpServer,
+  { ca, addressOf = (host) => host }: Omit<SmtpPoolOptions, 'clock'>,
+): SMTPPool {
   // Where cleartext is accepted, an invalid certificate adds no risk.
   const lax = smtp.allowInsecure || isLoopbackHost(smtp.host);
   const { SMTPPool } = loadNodemailer();
@@ -155,6 +158,16 @@ function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: S
   // An `error` event without a listener would end the process; the callback of the message gets the error.
   (transport as EventEmitter).on('error', () => undefined);
   return transport;
+}
+
+/** Opens a session with the server, logs in where there is a login, and leaves. Rejects with the client's error. */
+export async function verifyServer(smtp: SmtpServer, options: Pick<SmtpPoolOptions, 'ca'> = {}): Promise<void> {
+  const transport = createTransport(smtp, options);
+  try {
+    await transport.verify();
+  } finally {
+    transport.close();
+  }
 }
 
 /** The members of a message that nodemailer's transport reads. */

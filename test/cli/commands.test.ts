@@ -22,6 +22,7 @@ const NOTHING: Io = {
   onHangUp: () => undefined,
   serve: () => Promise.resolve(),
   demo: () => Promise.resolve({}),
+  doctor: () => Promise.resolve([]),
   version: '1.2.3',
   clock: systemClock,
 };
@@ -89,7 +90,7 @@ describe.each(LEAVES)('usher $name', ({ path, name, addServiceOptions, needed })
         .slice(1);
       const around = { env, stdin: 'text', serve: () => Promise.resolve() };
       const { code, stderr } = await usher([...argv, '--json'], around);
-      const failure = code === 0 ? null : (JSON.parse(stderr) as { code: string });
+      const failure = code === 0 || stderr === '' ? null : (JSON.parse(stderr) as { code: string });
       expect({ example, failure: failure?.code }).not.toMatchObject({ failure: 'USAGE' });
     }
   });

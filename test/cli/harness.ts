@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demonstrate } from '../../src/app/demo.ts';
+import { examine } from '../../src/app/doctor/doctor.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Io, Serve } from '../../src/cli/io.ts';
 import { run } from '../../src/cli/program.ts';
@@ -46,6 +47,7 @@ export async function usher(argv: readonly string[], around: Around = {}): Promi
     stopped: () => Promise.resolve('SIGTERM'),
     onHangUp: () => undefined,
     demo: demonstrate,
+    doctor: examine,
     serve: around.serve ?? (() => Promise.reject(new Error('serve was not expected'))),
     version: '1.2.3',
     clock: systemClock,

@@ -14,15 +14,15 @@ export interface ReloadingService extends RunningService {
   readonly folder: string;
   /** Every line of its log. */
   readonly log: readonly Line[];
-  write(config: object): void;
+  readonly write: (config: object) => void;
   /** Writes it, and has it taken. */
-  take(config: object): Promise<void>;
+  readonly take: (config: object) => Promise<void>;
   /** A file beside the configuration; answers its path. */
-  file(name: string, text: string): string;
+  readonly file: (name: string, text: string) => string;
   /** Sends SIGHUP; answers the line of the outcome. */
-  reload(): Promise<Line>;
+  readonly reload: () => Promise<Line>;
   /** The value of a metric; NaN for one that is not there. */
-  metric(name: string): Promise<number>;
+  readonly metric: (name: string) => Promise<number>;
 }
 
 /** A configuration with these keys. */

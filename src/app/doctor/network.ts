@@ -1,0 +1,111 @@
+import { lookup } from 'node:dns/promises';
+import { systemClock as clock } from '../../base/clock.ts';
+import { passwordContext, Sealing } from '../../brands/sealing.ts';
+import type { Config } from '../../config/config.ts';
+import { failureOf } from '../../delivery/smtp-failure.ts';
+import { verifyServer } from '../../delivery/smtp-pools.ts';
+import { createProvider } from '../../identity/provider.ts';
+import { OPERATOR_POLICY, type Outbound } from '../../outbound/outbound.ts';
+import { type BrandServer, brandServers } from '../../persistence/inspect.ts';
+import type { Findings } from './finding.ts';
+
+const TIMEOUT_MS = 5000;
+const MAX_BYTES = 256 * 1024;
+/** Tokens are refused when a clock is off by more than this (identity/tokens.ts). */
+const SKEW_MS = 5000;
+
+/** The issuer's metadata and keys, read as a start reads them, and its clock. */
+export async function checkProvider(
+  { auth, idp }: Config,
+  { outbound, isDevelopment }: { outbound: Outbound; isDevelopment: boolean },
+  to: Findings,
+): Promise<void> {
+  const { issuer } = auth;
+  if (issuer === null) {
+    if (isDevelopment) to.ok('the local issuer, for development');
+    return;
+  }
+  const log = { warn: () => undefined };
+  try {
+    const { keys } = await createProvider({ auth: { ...auth, issuer }, outbound, clock, log }).keys.get();
+    to.ok(`${issuer} answers, with ${keys.length} keys`);
+  } catch (error) {
+    const words = error instanceof Error ? error.message : 'no answer';
+    to.fail(
+      `${issuer}: ${words}`,
+      'Check auth.issuer (AUTH_ISSUER) letter by letter, auth.jwksUrl, and the way to it.',
+    );
+    return;
+  }
+  const sent = Date.now();
+  const url = auth.jwksUrl ?? `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const request = { url, policy: OPERATOR_POLICY, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+  const theirs = Date.parse((await outbound.send(request)).header('date') ?? '');
+  // The header has whole seconds.
+  const skewMs = theirs + 500 - (sent + Date.now()) / 2;
+  if (Math.abs(skewMs) > SKEW_MS) {
+    const found = `the clock of the provider differs from this one by ${Math.round(skewMs / 1000)} s`;
+    to.warn(found, 'Synchronize this machine (NTP): tokens are refused before and after their time.');
+  } else if (!Number.isNaN(skewMs)) to.ok('its clock agrees with this one');
+  if (idp.apiUrl === null) return;
+  await outbound.send({ ...request, url: idp.apiUrl }).then(
+    () => to.ok(`${idp.apiUrl} answers`),
+    (error: Error) => to.fail(`${idp.apiUrl}: ${error.message}`, 'Check idp.apiUrl (IDP_API_URL).'),
+  );
+}
+
+/** Each brand's server, up to the login: no mail is sent. */
+export async function checkMail({ database, brandSmtpKeys, production }: Config, to: Findings): Promise<void> {
+  if (database.url === null) {
+    to.ok('not asked: the servers of brands are in the embedded database');
+    return;
+  }
+  // That it cannot be reached is told once, by its own check.
+  const brands = await brandServers(database.url).catch(() => []);
+  if (!brands.some(({ isDefault }) => isDefault) && production) {
+    to.warn('the default brand has no SMTP server: its mails wait', 'Set one: docs/guides/brands.md.');
+  }
+  if (brands.length === 0 && !production) to.ok('no brand has an SMTP server: mails are kept in the mailbox');
+  const sealing = new Sealing(brandSmtpKeys, clock);
+  await Promise.all(brands.map((brand) => checkBrand(brand, sealing, to)));
+}
+
+async function checkBrand(brand: BrandServer, sealing: Sealing, to: Findings): Promise<void> {
+  const { slug, host, port, secure, allowInsecure, user, key } = brand;
+  const at = `brand ${slug}, ${host}:${port}`;
+  const isSealed = brand.password !== null && key !== null;
+  const password = isSealed ? sealing.open(passwordContext(brand.id), { key, text: brand.password ?? '' }) : null;
+  if (isSealed && password === null) {
+    to.fail(`${at}: its password was sealed with a key that is not configured`, 'Put it back into brandSmtpKey.');
+    return;
+  }
+  const smtp = { host, port, secure, allowInsecure, user, password };
+  try {
+    await verifyServer(smtp);
+    if (allowInsecure) to.warn(`${at} answers, and may be spoken to in cleartext`, 'Take allowInsecure off the brand.');
+    else to.ok(`${at} answers${user === null ? '' : ', and takes the login'}`);
+  } catch (error) {
+    const { kind, code } = failureOf(error, smtp) as { kind: string; code?: string };
+    const advice =
+      kind === 'auth'
+        ? 'Set user and password of the brand anew.'
+        : 'Check host, port and secure (TLS from the first byte) of the brand, and the way to the server.';
+    to.fail(`${at}: ${kind === 'auth' ? 'the login is refused' : 'no session'} (${code ?? 'no code'})`, advice);
+  }
+}
+
+const PUSH_HOSTS = ['fcm.googleapis.com', 'updates.push.services.mozilla.com', 'web.push.apple.com'];
+
+export async function checkPush({ push, production }: Config, to: Findings): Promise<void> {
+  if (push.publicKey === null) {
+    if (production) to.warn('no VAPID keys: push answers 503', 'Set push.publicKey, push.privateKey and push.subject.');
+    else to.ok('the VAPID pair in dataDir, for development');
+    return;
+  }
+  // A start refuses keys that do not fit each other, and so did the check of the configuration.
+  to.ok('the VAPID keys belong to each other');
+  const found = await Promise.allSettled(PUSH_HOSTS.map((host) => lookup(host)));
+  const missing = PUSH_HOSTS.filter((_, index) => found[index]?.status === 'rejected');
+  if (missing.length === 0) to.ok('the names of push services are found');
+  else to.warn(`not found: ${missing.join(', ')}`, 'Let this machine resolve and reach them, or pushes fail.');
+}

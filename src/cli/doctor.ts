@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import { withExamples } from './help.ts';
+import { type Context, type DoctorFinding, type GlobalOptions, print } from './io.ts';
+import { painter } from './terminal.ts';
+
+const COLORS = { ok: 'green', warning: 'yellow', failed: 'red' } as const;
+
+/** `usher doctor`: what of the things that a service depends on is not as it should be. */
+export function defineDoctor(program: Command, context: Context): void {
+  const command = program
+    .command('doctor')
+    .summary('check everything that the service depends on')
+    .description(
+      'Checks the configuration, Node.js, the database, the identity provider, the SMTP server of each brand, push, files of secrets, certificates and ports, beside a running service or without one. It changes nothing and sends no mail. Exits with 1 if a check failed.',
+    )
+    .action(async (_: GlobalOptions, self: Command) => {
+      const options = self.optsWithGlobals<GlobalOptions>();
+      const { io } = context;
+      const findings = await examine(context, options);
+      const counts = { ok: 0, warning: 0, failed: 0 };
+      for (const { result } of findings) counts[result]++;
+      const paint = painter(io, io.stdout);
+      const lines = findings.flatMap(({ check, result, found, advice }) => {
+        const line = `${paint(COLORS[result], result.padEnd(7))}  ${check.padEnd(13)}  ${found}`;
+        return advice === null ? [line] : [line, `${' '.repeat(24)}${advice}`];
+      });
+      const sum = `${counts.ok} ok, ${counts.warning} warnings, ${counts.failed} failed`;
+      await print(context, options, { findings, ...counts }, [...lines, '', sum].join('\n'));
+      if (counts.failed > 0) context.exitCode = 1;
+    });
+  withExamples(command, ['usher doctor', 'usher doctor --config usher.yaml', 'usher doctor --json']);
+}
+
+async function examine({ io }: Context, options: GlobalOptions): Promise<readonly DoctorFinding[]> {
+  const [{ dataDirOf, loadConfig }, { ConfigError }, { fileVariables }] = await Promise.all([
+    import('./load-config.ts'),
+    import('../config/config.ts'),
+    import('../config/secrets.ts'),
+  ]);
+  try {
+    const config = await loadConfig(io, options);
+    const file = options.config ?? io.env.USHER_CONFIG;
+    const named = [file, ...fileVariables().map((variable) => io.env[variable])];
+    const secretFiles = named.flatMap((path) => (path === undefined || path === '' ? [] : [path]));
+    return await io.doctor({ config: { ...config, dataDir: dataDirOf(io, config) }, cwd: io.cwd, secretFiles });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    // Nothing else can be looked at without it.
+    return error.faults.map(({ key, variable, problem }) => {
+      const where = variable === undefined ? key : `${key} (${variable})`;
+      return { check: 'configuration', result: 'failed', found: `${where}: ${problem}`, advice: `Mend ${where}.` };
+    });
+  }
+}

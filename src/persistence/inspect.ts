@@ -1,0 +1,141 @@
+/** What `usher doctor` reads of a PostgreSQL, in read-only transactions on connections of its own. */
+
+import pg from 'pg';
+import { cannotBeUsed } from './driver/start-failures.ts';
+import { APPLIED_SQL, compare } from './migrator.ts';
+
+export interface ServerFacts {
+  /** `170002` for 17.2. */
+  readonly version: number;
+  readonly role: string;
+  readonly superuser: boolean;
+  readonly mayCreate: boolean;
+  readonly standby: boolean;
+  readonly maxConnections: number;
+  readonly extensions: readonly string[];
+  /** The server's clock minus this one, and how far off that may be. */
+  readonly skewMs: number;
+  readonly skewWithinMs: number;
+  readonly pending: readonly string[];
+  readonly unknown: readonly string[];
+  /** Null: no pooler in between. */
+  readonly pooler: 'session' | 'transaction' | null;
+}
+
+/** A brand that has a server of its own. */
+export interface BrandServer {
+  readonly slug: string;
+  readonly id: number;
+  readonly isDefault: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly secure: boolean;
+  readonly allowInsecure: boolean;
+  readonly user: string | null;
+  readonly password: string | null;
+  readonly key: string | null;
+}
+
+/** SQLSTATE of a table that is not there: the database was never migrated. */
+const NO_TABLE = '42P01';
+const CONNECT_MS = 5000;
+const STATEMENT_MS = 5000;
+
+async function connected<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: STATEMENT_MS,
+    application_name: 'usher doctor',
+  });
+  // The statement under way rejects with it as well.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await use(client);
+  } catch (error) {
+    throw cannotBeUsed(url, error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Rejects with Refused, whose message names the server and what to do, and no password. */
+export async function inspectServer(url: string, now: () => number): Promise<ServerFacts> {
+  return await connected(url, async (client) => {
+    await client.query('begin transaction read only');
+    const sent = now();
+    const { rows } = await client.query<Row>(FACTS_SQL);
+    const received = now();
+    await client.query('rollback');
+    const [row] = rows;
+    if (row === undefined) throw new Error('the server answered no row');
+    const { pending, unknown } = compare(await appliedTo(client));
+    const { now: theirs, ...facts } = row;
+    return {
+      ...facts,
+      skewMs: Number(theirs) - (sent + received) / 2,
+      skewWithinMs: (received - sent) / 2,
+      pending,
+      unknown,
+      pooler: await poolerBefore(url, client),
+    };
+  });
+}
+
+interface Row extends Omit<ServerFacts, 'skewMs' | 'skewWithinMs' | 'pending' | 'unknown' | 'pooler'> {
+  readonly now: string;
+}
+
+const FACTS_SQL = `select current_setting('server_version_num')::int as version, current_user::text as role,
+  (select rolsuper from pg_roles where rolname = current_user) as superuser,
+  has_schema_privilege(current_user, 'public', 'create') as "mayCreate",
+  pg_is_in_recovery() as standby, current_setting('max_connections')::int as "maxConnections",
+  (select coalesce(array_agg(extname::text order by extname), '{}') from pg_extension) as extensions,
+  (extract(epoch from clock_timestamp()) * 1000)::text as now`;
+
+async function appliedTo(client: pg.Client): Promise<string[]> {
+  try {
+    return (await client.query<{ name: string }>(APPLIED_SQL)).rows.map(({ name }) => name);
+  } catch (error) {
+    if ((error as { code?: unknown }).code === NO_TABLE) return [];
+    throw error;
+  }
+}
+
+/**
+ * A pooler announces a process of its own. In transaction mode it gives a client another server when somebody else holds the one
+ * of before, or takes its servers in turns.
+ */
+async function poolerBefore(url: string, client: pg.Client): Promise<ServerFacts['pooler']> {
+  const { processID } = client as unknown as { processID: number };
+  const first = await pidOf(client);
+  return await connected(url, async (other) => {
+    await other.query('begin transaction read only');
+    const isShared = (await pidOf(other)) === first || (await pidOf(client)) !== first;
+    await other.query('rollback');
+    const later = [await pidOf(client), await pidOf(client), await pidOf(client)];
+    if (isShared || later.some((pid) => pid !== first)) return 'transaction';
+    return first === processID ? null : 'session';
+  });
+}
+
+async function pidOf(client: pg.Client): Promise<number> {
+  return (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid ?? 0;
+}
+
+/** Empty where the database was never migrated. */
+export async function brandServers(url: string): Promise<BrandServer[]> {
+  return await connected(url, async (client) => {
+    try {
+      return (await client.query<BrandServer>(BRANDS_SQL)).rows;
+    } catch (error) {
+      if ((error as { code?: unknown }).code === NO_TABLE) return [];
+      throw error;
+    }
+  });
+}
+
+const BRANDS_SQL = `select id::int as id, slug, is_default as "isDefault", smtp_host as host, smtp_port as port,
+  smtp_secure as secure, smtp_allow_insecure as "allowInsecure", smtp_user as "user", smtp_password as password, smtp_key as key
+  from brand where smtp_host is not null and smtp_port is not null order by slug`;
