@@ -13,7 +13,7 @@ export interface Schema {
 
 /** Variables that the chart sets by itself, or that a pod of it cannot have. */
 const BY_THE_CHART =
-  /^(?:USHER_ROLES|DATA_DIR|DATABASE_EMBEDDED|(?:HTTP|GRPC|OPS)_(?:HOST|PORT)|GRPC_TLS_.+|UPSTREAM_.+)$/;
+  /^(?:USHER_ROLES|DATA_DIR|DATABASE_EMBEDDED|(?:HTTP|GRPC|OPS)_(?:HOST|PORT)|(?:GRPC|HTTP)_TLS_.+|UPSTREAM_.+)$/;
 
 /** The variables of secrets, without `_FILE`. */
 const SECRETS = fileVariables()

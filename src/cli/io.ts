@@ -21,7 +21,7 @@ export type Serve = (options: {
     readonly running: Checked;
     readonly checks: readonly ConfigCheck[];
     read(): Promise<RawConfig>;
-    onHangUp(wanted: () => void): void;
+    readonly onHangUp: (wanted: () => void) => void;
   };
   version: string;
 }) => Promise<void>;
@@ -55,7 +55,7 @@ export interface Io {
   /** From this call on a signal no longer ends the process; the promise resolves to its name instead. */
   stopped(): Promise<string>;
   /** From this call on SIGHUP ends no process, but where it says that the terminal is gone; `told` is called instead. */
-  onHangUp(told: () => void): void;
+  readonly onHangUp: (told: () => void) => void;
   readonly serve: Serve;
   readonly demo: Demo;
   readonly doctor: Doctor;

@@ -30,7 +30,7 @@ interface Client {
   readonly connection: Connection;
   readonly socket: MemorySocket;
   /** How many frames of a type it was sent. */
-  sent(type: number): number;
+  readonly sent: (type: number) => number;
 }
 
 function client(turnBytes = TURN_BYTES, hello = HELLO, options: DuplexOptions = {}): Client {
