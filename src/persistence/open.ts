@@ -14,6 +14,7 @@ import { Embedded } from './driver/pglite.ts';
 import { ClientPool, postgresSessions } from './driver/postgresql.ts';
 import { Refused } from './driver/refused.ts';
 import { cannotBeUsed, isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
+import { Failover } from './facts/failover.ts';
 import { createFactsPool, embeddedFacts, noNotifications, postgresFacts } from './facts/source.ts';
 import {
   APPLIED_SQL,
@@ -171,7 +172,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
   return {
     kind: 'postgresql',
     orm,
-    facts: postgresFacts(factsPool, (onWake) => listen(wake, announcer.self, onWake)),
+    facts: postgresFacts(factsPool, (onWake) => listen(wake, announcer.self, onWake), new Failover(clock)),
     // The engine follows the log, and listens, at the primary.
     replica: replicaPool === null ? null : postgresFacts(replicaPool, noNotifications),
     notify: announcer.tell,

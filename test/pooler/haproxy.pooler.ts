@@ -254,6 +254,8 @@ describe.each(KINDS.flatMap((kind) => RUNS.map((n) => [kind, n] as const)))('a p
     expect(checks.warm).toBeGreaterThan(0);
     // What this instance wrote when the connections were cut touched no policy, so its cache stayed.
     expect(unanswered.warm).toEqual([]);
+    // What is not cached is read once there is a new primary.
+    expect(unanswered.cold).toEqual([]);
     const { rows } = await pair.there.query<{ name: string }>(
       `select revision || '.' || nonce as name from policy_change`,
     );

@@ -12,6 +12,7 @@ import { toDatabaseError } from '../driver/failures.ts';
 import type { Embedded } from '../driver/pglite.ts';
 import { ClientPool, type ClientPoolOptions } from '../driver/postgresql.ts';
 import { Prepared } from '../driver/prepared.ts';
+import type { Failover } from './failover.ts';
 import {
   type GroundsRow,
   type HeadRow,
@@ -29,8 +30,19 @@ import { CHANGES_SQL, GROUNDS_SQL, MEMBER_SQL, MEMBERS_SQL, POLICY_ALONE_SQL, PO
 /** A statement by name, so that a connection prepares it once. Answers its only row. */
 type Ask = <R extends HeadRow>(name: string, sql: string, parameters: readonly unknown[]) => Promise<R>;
 
-function source(parallelism: number, ask: Ask, listen: FactsSource['listen']): FactsSource {
-  const asking = async <R extends HeadRow>(name: string, sql: string, parameters: readonly unknown[]): Promise<R> => {
+/** `facts` reads people and policies, `log` what need not be repeated. */
+interface Asks {
+  readonly facts: Ask;
+  readonly log: Ask;
+}
+
+function source(parallelism: number, asks: Asks, listen: FactsSource['listen']): FactsSource {
+  const asking = async <R extends HeadRow>(
+    ask: Ask,
+    name: string,
+    sql: string,
+    parameters: readonly unknown[],
+  ): Promise<R> => {
     try {
       return await ask<R>(name, sql, parameters);
     } catch (error) {
@@ -41,21 +53,21 @@ function source(parallelism: number, ask: Ask, listen: FactsSource['listen']): F
     parallelism,
     async members(since, needs) {
       if (needs.length === 0 || needs.length > MAX_NEEDS) throw new RangeError(`1 to ${MAX_NEEDS} needs per statement`);
-      const row = await asking<MembersRow>('usher_members', MEMBERS_SQL, [since, ...columns(needs)]);
+      const row = await asking<MembersRow>(asks.facts, 'usher_members', MEMBERS_SQL, [since, ...columns(needs)]);
       return { window: readWindow(row, since), answers: readAnswers(row, needs) };
     },
     async policy(since, app) {
-      const row = await asking<PolicyRow>('usher_policy', POLICY_SQL, [since, app]);
+      const row = await asking<PolicyRow>(asks.facts, 'usher_policy', POLICY_SQL, [since, app]);
       return { window: readWindow(row, since), policy: readPolicy(row, app) };
     },
     async grounds(since, question) {
       const { email, app, permission, resourceType, resourceId } = question;
       const parameters = [since, email, app, resourceType, resourceId, permission];
-      const row = await asking<GroundsRow>('usher_grounds', GROUNDS_SQL, parameters);
+      const row = await asking<GroundsRow>(asks.facts, 'usher_grounds', GROUNDS_SQL, parameters);
       return { window: readHead(row), grounds: readGrounds(row, question) };
     },
     async changes(since): Promise<LogWindow> {
-      return readWindow(await asking<WindowRow>('usher_changes', CHANGES_SQL, [since]), since);
+      return readWindow(await asking<WindowRow>(asks.log, 'usher_changes', CHANGES_SQL, [since]), since);
     },
     listen,
   };
@@ -94,10 +106,16 @@ export function createFactsPool(options: Pick<ClientPoolOptions, 'url' | 'clock'
   });
 }
 
-export function postgresFacts(pool: ClientPool, listen: FactsSource['listen']): FactsSource {
+/** With `failover`, facts are read across one; a replica is better left alone, and the primary asked. */
+export function postgresFacts(pool: ClientPool, listen: FactsSource['listen'], failover?: Failover): FactsSource {
   const ask: Ask = async <R extends HeadRow>(name: string, text: string, values: readonly unknown[]) =>
     only((await pool.query<R & QueryResultRow>({ name, text, values: [...values] })).rows);
-  return source(LOADS, ask, listen);
+  if (failover === undefined) return source(LOADS, { facts: ask, log: ask }, listen);
+  const asks: Asks = {
+    facts: (...statement) => failover.waitedOut(() => ask(...statement)),
+    log: (...statement) => failover.seen(() => ask(...statement)),
+  };
+  return source(LOADS, asks, listen);
 }
 
 /** For what has nothing to listen to. */
@@ -107,7 +125,7 @@ export const noNotifications: FactsSource['listen'] = () => Promise.resolve(() =
 export function embeddedFacts(embedded: Embedded): FactsSource {
   const ask: Ask = async <R extends HeadRow>(_name: string, sql: string, parameters: readonly unknown[]) =>
     only(await embedded.query<R>(sql, parameters));
-  return source(1, ask, noNotifications);
+  return source(1, { facts: ask, log: ask }, noNotifications);
 }
 
 function only<R>(rows: readonly R[]): R {
