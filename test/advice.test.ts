@@ -29,7 +29,7 @@ const PLACES: readonly [string, string][] = [
   ...[
     'README.md',
     'docs/reliability.md',
-    'docs/operations.md',
+    'docs/operations/observe.md',
     'docs/guides/frontend.md',
     'proto/usher/permission/v1/permission.proto',
     'examples/clients/README.md',
@@ -48,7 +48,7 @@ describe.each(PLACES)('%s', (_, text) => {
 });
 
 test('no document advises ignoring a denial, or retrying any other error', () => {
-  const documents = ['docs', 'docs/guides', 'examples/clients'].flatMap((folder) =>
+  const documents = ['docs', 'docs/guides', 'docs/operations', 'examples/clients'].flatMap((folder) =>
     readdirSync(join(ROOT, folder))
       .filter((name) => name.endsWith('.md'))
       .map((name) => read(`${folder}/${name}`)),

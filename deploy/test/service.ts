@@ -19,7 +19,7 @@ interface Command {
   readonly cwd: string;
 }
 
-/** Longer than a shutdown in production with its notice (docs/operations.md#stopping-it). */
+/** Longer than a shutdown in production with its notice (docs/operations/upgrade.md#stopping-it). */
 const STOP_MS = 45_000;
 
 export function start({ file, args, env, cwd }: Command): Started {

@@ -13,7 +13,7 @@ export function defineBackup(program: Command, context: Context): void {
     .command('backup <file>')
     .summary('write the embedded database into a file')
     .description(
-      'Writes the embedded database into a file. Stop the service first. A PostgreSQL is backed up by its own tools: docs/guides/backup.md.',
+      'Writes the embedded database into a file. Stop the service first. A PostgreSQL is backed up by its own tools: docs/operations/backup.md.',
     )
     .option('--force', 'replace the file if it exists')
     .action(async (name: string, _: FileOptions, self: Command) => {
@@ -52,7 +52,7 @@ async function placeOf({ io }: Context, name: string, self: Command) {
   const config = await loadConfig(io, options);
   if (config.database.url !== null) {
     throw new CommandFailed(
-      'This is for the embedded database, and database.url (DATABASE_URL) names a PostgreSQL. Use its own tools: docs/guides/backup.md.',
+      'This is for the embedded database, and database.url (DATABASE_URL) names a PostgreSQL. Use its own tools: docs/operations/backup.md.',
       { code: 'DATABASE' },
     );
   }

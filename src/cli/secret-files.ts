@@ -1,4 +1,4 @@
-/** The files that `*_FILE` variables name: the values of secrets (docs/operations.md#secrets-in-files). */
+/** The files that `*_FILE` variables name: the values of secrets (docs/operations/configuration.md#secrets-in-files). */
 
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';

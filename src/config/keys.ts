@@ -1,7 +1,7 @@
 /**
  * The configuration as one table (docs/reference/service.md#configuration): each key with its schema, its default, its
  * description, and its variable unless that is the key in capitals (HTTP_PORT). From it come the types, the checks,
- * `usher config`, its JSON Schema and the table in docs/operations.md. listener-keys.ts has the first rows.
+ * `usher config`, its JSON Schema and the table in docs/operations/configuration.md. listener-keys.ts has the first rows.
  */
 
 import { isApplicationCode } from '../base/grammar.ts';
@@ -85,7 +85,7 @@ export const KEYS = keys({
     default: [],
     secret: true,
     reload: 'value',
-    about: 'Keys of backends: [Keys for backends](#keys-for-backends). Required in production.',
+    about: 'Keys of backends: [Keys for backends](secure.md#keys-for-backends). Required in production.',
   }),
   superadmins: key(kind.emails, {
     example: 'admin@example.com',
@@ -111,14 +111,14 @@ export const KEYS = keys({
       default: [],
       secret: true,
       about:
-        'Seals the secrets of brands; required once a brand has an SMTP password. Several for rotation, the new one first: [guides/brands.md](guides/brands.md).',
+        'Seals the secrets of brands; required once a brand has an SMTP password. Several for rotation, the new one first: [guides/brands.md](../guides/brands.md).',
     },
   ),
   'idp.apiUrl': key(kind.baseUrl, {
     example: 'http://idp.internal:8080',
     default: null,
     about:
-      "The identity provider's API. Without it names are stored here only, and routes that need it answer 503: [guides/identity-provider.md](guides/identity-provider.md).",
+      "The identity provider's API. Without it names are stored here only, and routes that need it answer 503: [guides/identity-provider.md](../guides/identity-provider.md).",
   }),
   'idp.publicUrl': key(kind.baseUrl, {
     example: 'https://idp.example.com',
@@ -152,7 +152,7 @@ export const KEYS = keys({
     default: null,
     otherwise: 'the key that setup stored',
     secret: true,
-    about: "The key of the provider's signature of these calls: [guides/auth-emails.md](guides/auth-emails.md).",
+    about: "The key of the provider's signature of these calls: [guides/auth-emails.md](../guides/auth-emails.md).",
   }),
   'idp.signatureHeader': key(
     kind.matching((value) => /^[A-Za-z0-9-]{1,64}$/.test(value), 'must be the name of a header'),
@@ -173,7 +173,7 @@ export const KEYS = keys({
     default: null,
     otherwise: 'never by itself',
     about:
-      'When one process with the role `worker` compares people with the provider each day, in UTC: [guides/identity-provider.md](guides/identity-provider.md).',
+      'When one process with the role `worker` compares people with the provider each day, in UTC: [guides/identity-provider.md](../guides/identity-provider.md).',
   }),
   'idp.reconcileBrakePercent': key(kind.whole(0, 100), {
     default: 10,
@@ -205,7 +205,7 @@ export const KEYS = keys({
     default: null,
     otherwise: 'none: with `auth.issuer` the panel says what to set',
     about:
-      'The public client by which people sign in to the panel: [guides/identity-provider.md](guides/identity-provider.md#8-a-client-for-the-panel).',
+      'The public client by which people sign in to the panel: [guides/identity-provider.md](../guides/identity-provider.md#8-a-client-for-the-panel).',
   }),
   'panel.scope': key(kind.text, {
     default: 'openid profile email offline_access',
@@ -253,7 +253,7 @@ export const KEYS = keys({
     {
       example: 'push.example.com,localhost:9443',
       default: [],
-      about: "Added to the browsers' push services: [Mail and push](#mail-and-push).",
+      about: "Added to the browsers' push services: [Mail and push](mail-and-push.md).",
     },
   ),
   'entities.allowedOrigins': key(kind.origins, {
@@ -293,7 +293,7 @@ export const KEYS = keys({
   'decisionLog.denied': key(kind.flag, {
     default: false,
     about:
-      'Whether every refusal is a line of the decision log: [guides/observability.md](guides/observability.md#decision-log).',
+      'Whether every refusal is a line of the decision log: [guides/observability.md](../guides/observability.md#decision-log).',
   }),
   'decisionLog.privileged': key(kind.flag, {
     default: false,

@@ -15,7 +15,7 @@ export const LISTENERS_AND_DATABASE = {
     default: null,
     reload: 'path',
     about:
-      'A PEM file, with `http.tls.key`. Without it the gateway is cleartext, for a proxy that ends TLS: [guides/reload-and-tls.md](guides/reload-and-tls.md).',
+      'A PEM file, with `http.tls.key`. Without it the gateway is cleartext, for a proxy that ends TLS: [guides/reload-and-tls.md](../guides/reload-and-tls.md).',
   }),
   'http.tls.key': key(kind.text, {
     example: '/etc/usher/tls.key',
@@ -73,12 +73,12 @@ export const LISTENERS_AND_DATABASE = {
   'grpc.processes': key(kind.whole(1, 256), {
     default: 1,
     about:
-      'Processes that answer gRPC on the port, each with caches of its own. Above 1 the first process answers none: [Several cores](#several-cores).',
+      'Processes that answer gRPC on the port, each with caches of its own. Above 1 the first process answers none: [Several cores](scale.md#several-cores).',
   }),
   'grpc.connectionAgeMs': key(kind.whole(1000, 86_400_000), {
     default: 300_000,
     about:
-      'The age, ± 10 %, at which a connection of gRPC is told to end, so that clients spread over new instances: [Limits of connections](#limits-of-connections).',
+      'The age, ± 10 %, at which a connection of gRPC is told to end, so that clients spread over new instances: [Limits of connections](secure.md#limits-of-connections).',
   }),
   'grpc.connectionGraceMs': key(kind.whole(1000, 3_600_000), {
     default: 20_000,
@@ -97,7 +97,7 @@ export const LISTENERS_AND_DATABASE = {
     example: 'usher.internal:50051',
     default: null,
     about:
-      'Another Usher. With it this process is an edge: neither database nor gateway, it answers gRPC from facts that it asks there: [guides/edges.md](guides/edges.md).',
+      'Another Usher. With it this process is an edge: neither database nor gateway, it answers gRPC from facts that it asks there: [guides/edges.md](../guides/edges.md).',
   }),
   'upstream.key': key(kind.text, {
     example: 'a-long-random-text',
@@ -134,7 +134,7 @@ export const LISTENERS_AND_DATABASE = {
     otherwise: '5000 in production, else 0',
     example: '5000',
     about:
-      'How long a process that ends still takes calls and connections after it has said that it is not ready, so that balancers can notice: [Stopping it](#stopping-it).',
+      'How long a process that ends still takes calls and connections after it has said that it is not ready, so that balancers can notice: [Stopping it](upgrade.md#stopping-it).',
   }),
   'database.url': key(kind.databaseUrl, {
     example: 'postgresql://usher@localhost:5432/usher',
@@ -157,7 +157,7 @@ export const LISTENERS_AND_DATABASE = {
     secret: true,
     otherwise: 'database.url',
     about:
-      'Streaming replicas of the same database, at one address: they answer what checks have to read, however far they are behind. Up to five connections a process: [Replicas for facts](guides/postgresql.md#replicas-for-facts).',
+      'Streaming replicas of the same database, at one address: they answer what checks have to read, however far they are behind. Up to five connections a process: [Replicas for facts](../guides/postgresql.md#replicas-for-facts).',
   }),
   'database.embedded': key(kind.flag, {
     default: null,
@@ -168,13 +168,13 @@ export const LISTENERS_AND_DATABASE = {
     otherwise: '900000 in production, else 0',
     example: '900000',
     about:
-      'How long a start waits for a database that is away, starting or full, or a standby that lacks migrations, before it fails: [A database that is not there yet](#a-database-that-is-not-there-yet).',
+      'How long a start waits for a database that is away, starting or full, or a standby that lacks migrations, before it fails: [A database that is not there yet](install.md#a-database-that-is-not-there-yet).',
   }),
   'database.poolSize': key(kind.whole(1, 500), { default: 10, about: 'Connections for reads and writes.' }),
   'database.earlyRelease': key(kind.flag, {
     default: false,
     about:
-      'Whether policy writes share one wait for the disk and the synchronous standby, instead of one after the other. PostgreSQL only, and the same for all instances: [guides/postgresql.md](guides/postgresql.md#many-policy-writes).',
+      'Whether policy writes share one wait for the disk and the synchronous standby, instead of one after the other. PostgreSQL only, and the same for all instances: [guides/postgresql.md](../guides/postgresql.md#many-policy-writes).',
   }),
   'database.migrateOnStart': key(kind.flag, {
     default: (before) => !before.production || before['database.url'] === null,

@@ -1,4 +1,4 @@
-/** The metrics of deliveries (docs/operations.md). */
+/** The metrics of deliveries (docs/operations/README.md). */
 
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { ChannelName } from '../base/channels.ts';

@@ -1,5 +1,5 @@
 /**
- * Backups of the embedded database (docs/guides/backup.md): one file, of a line that describes it and an archive of the database's
+ * Backups of the embedded database (docs/operations/backup.md): one file, of a line that describes it and an archive of the database's
  * files. Nobody else may have the database open: its lock is held meanwhile.
  */
 

@@ -1,4 +1,4 @@
-/** The metrics of comparisons with the identity provider (docs/operations.md). */
+/** The metrics of comparisons with the identity provider (docs/operations/README.md). */
 
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from '../base/telemetry.ts';

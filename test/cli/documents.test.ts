@@ -7,17 +7,20 @@ import { Double, refusal } from './double.ts';
 import { usher } from './harness.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const DOCUMENTS = ['.', 'docs', 'docs/guides', 'examples/clients'].flatMap((folder) =>
-  readdirSync(join(ROOT, folder))
-    .filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md')
-    .map((name) => join(folder, name)),
+const DOCUMENTS = ['.', 'docs', 'docs/guides', 'docs/operations', 'docs/runbook', 'examples/clients'].flatMap(
+  (folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md')
+      .map((name) => join(folder, name)),
 );
 
 /** The commands in fenced code, and those that a sentence names with its arguments in `…`. */
 function commandsIn(text: string): string[] {
   const fenced = [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) => block.split('\n'));
   const lines = fenced.filter((line) => !/^\s*#/.test(line)).map((line) => line.replace(/\s#.*$/, ''));
-  return lines.flatMap((line) => line.match(/(?:\busher -- |(?<![\w./@-])usher (?=[a-z]+))[^|;>)&`]*/g) ?? []);
+  return lines.flatMap(
+    (line) => line.match(/(?:\busher -- |(?<![\w./@-]|helm \w+ )usher (?=[a-z]+))[^|;>)&`]*/g) ?? [],
+  );
 }
 
 const double = new Double();

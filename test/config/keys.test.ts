@@ -204,9 +204,9 @@ describe('every key that operators are promised', () => {
     }
   });
 
-  test('docs/operations.md has every key and variable of the program', () => {
-    const text = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
-    const table = text.slice(text.indexOf('| key | variable | default |'), text.indexOf('## Keys for backends'));
+  test('docs/operations/configuration.md has every key and variable of the program', () => {
+    const text = readFileSync(join(import.meta.dirname, '../../docs/operations/configuration.md'), 'utf8');
+    const table = text.slice(text.indexOf('| key | variable | default |'), text.indexOf('## Secrets in files'));
     const missing = Object.entries(KEYS).filter(
       ([key, { variable }]) =>
         !new RegExp(`[| ,]${key.replaceAll('.', '\\.')}[ ,]`).test(table) ||

@@ -50,7 +50,7 @@ describe('deliveries by the hour', () => {
 
 describe('reasons in words', () => {
   test('every reason that the operations page lists has words in both languages', () => {
-    const page = readFileSync('docs/operations.md', 'utf8');
+    const page = readFileSync('docs/operations/mail-and-push.md', 'utf8');
     const [, table = ''] = /\| `error` of a delivery[^\n]*\n([\s\S]*?)\n\n/.exec(page) ?? [];
     const codes = table.split('\n').flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`(\w+)`/g)]);
     expect(codes.length).toBeGreaterThan(20);

@@ -1,5 +1,5 @@
 /**
- * Backup and recovery of a PostgreSQL as docs/guides/backup.md has them, with two instances and an edge alive:
+ * Backup and recovery of a PostgreSQL as docs/operations/backup.md has them, with two instances and an edge alive:
  *
  *   npm run test:recovery
  *

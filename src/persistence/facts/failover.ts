@@ -5,8 +5,8 @@ import { sleep } from '../../base/wait.ts';
 import { StatementFailed } from '../driver/failures.ts';
 
 /**
- * So long after the last answer of the database, and no longer itself, a lost read is repeated: with the last try below the 2 s that a
- * check may hang on a dead connection. Most failovers take less; a longer outage is told at once.
+ * A lost read is repeated for this time after the last answer of the database: with the last try below the 2 s that a check may hang on
+ * a dead connection. Most failovers take less; a longer outage is told at once.
  */
 const FAILOVER_MS = 1800;
 const PAUSE_MS = 50;
