@@ -20,6 +20,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   AUTH_CLIENT_SECRET: CANARY,
   INTERNAL_API_KEY: `${CANARY},shop:check:${CANARY}-of-a-shop`,
   USHER_SECRET_KEY: CANARY,
+  DECISION_LOG_HASH_KEY: `${CANARY}-of-the-decision-log`,
   BRAND_SMTP_KEY: KEY_32,
   IDP_SERVICE_ACCOUNT_TOKEN: CANARY,
   IDP_WEBHOOK_SECRET: CANARY,

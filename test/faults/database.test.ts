@@ -120,9 +120,10 @@ async function suffer({ name, begin, holdMs, end, unnoticed }: Fault): Promise<J
 
 /** Of all writes so far: acknowledged and not there; refused, though certainly, and there all the same. */
 async function lost(database = direct, callers = load): Promise<{ lost: string[]; halfDone: string[] }> {
+  // Before the roles are read: writers go on meanwhile.
+  const writes = callers.got.filter(({ what }) => what === 'write');
   const rows = await database.read((tx) => tx.kysely.selectFrom('role').select('code').execute());
   const there = new Set(rows.map(({ code }) => code));
-  const writes = callers.got.filter(({ what }) => what === 'write');
   return {
     lost: writes.filter(({ outcome, about }) => outcome === 'made' && !there.has(about)).map(({ about }) => about),
     halfDone: writes

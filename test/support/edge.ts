@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { buildEdge, type Edge, type EdgeParts } from '../../src/app/edge.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { toConfig } from '../../src/config/config.ts';
@@ -28,12 +31,25 @@ export async function startEdge(
   upstream: string,
   { env = {}, parts = {} }: { env?: Record<string, string>; parts?: EdgeParts } = {},
 ): Promise<RunningEdge> {
-  const edge = await buildEdge(edgeConfig(upstream, env), { log: createLogger('fatal'), ...parts });
+  // An edge without keys of its own makes one in its directory, which would be that of this repository.
+  const dataDir = mkdtempSync(join(tmpdir(), 'usher-edge-'));
+  const forget = (): void => rmSync(dataDir, { recursive: true, force: true });
+  const edge = await buildEdge(edgeConfig(upstream, { DATA_DIR: dataDir, ...env }), {
+    log: createLogger('fatal'),
+    ...parts,
+  }).catch((error: unknown) => {
+    forget();
+    throw error;
+  });
+  const close = async (): Promise<void> => {
+    await edge.close();
+    forget();
+  };
   try {
     const { grpc, ops } = await edge.start();
-    return { edge, grpc, ops, close: () => edge.close() };
+    return { edge, grpc, ops, close };
   } catch (error) {
-    await edge.close();
+    await close();
     throw error;
   }
 }
