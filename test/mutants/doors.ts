@@ -163,8 +163,8 @@ export const CREDENTIALS: readonly Mutant[] = [
   mutant(
     'a key has every scope',
     'identity/api-keys.ts',
-    "if (!entry.scopes.has(scope) && !(entry.scopes.has('facts') && IN_FACTS.has(scope))) {",
-    'if (entry.scopes.size === 0) {',
+    "return this.scopes.has(scope) || (this.scopes.has('facts') && IN_FACTS.has(scope));",
+    'return this.scopes.size > 0;',
     'identity/api-keys',
   ),
   mutant(

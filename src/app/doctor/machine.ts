@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
+import { usherCommand } from '../../base/command.ts';
 import { expiryOf } from '../../base/tls.ts';
 import type { Config } from '../../config/config.ts';
 import type { Findings } from './finding.ts';
@@ -26,7 +27,11 @@ export async function checkNode(to: Findings): Promise<void> {
   const text = await readFile(new URL('../../../package.json', import.meta.url), 'utf8');
   const { engines } = JSON.parse(text) as { engines: { node: string } };
   if (fits(node, engines.node)) to.ok(`Node.js ${node}`);
-  else to.fail(`Node.js ${node}, and Usher needs ${engines.node}`, 'Start it by `npm start`, which brings its own.');
+  else
+    to.fail(
+      `Node.js ${node}, and Usher needs ${engines.node}`,
+      `Start it by \`${usherCommand('serve')}\`, which brings its own.`,
+    );
 }
 
 const OTHERS = 0o077;
