@@ -16,7 +16,7 @@ const PLACES = [
   ['/people/clara%40example.com', 126],
   ['/activity', 123],
   ['/notifications', 124],
-  ['/brands', 123],
+  ['/brands', 124],
   ['/sign-in', 120],
   ['/settings', 120],
   // With the field to choose a person.
