@@ -280,7 +280,12 @@ export class Connection implements Host {
   #dataOfClosed(id: number, length: number): void {
     if (id > this.#ids.last) throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, 'DATA on a stream not opened');
     if (!this.#streams.wasReset(id) && id <= this.#lastAccepted) {
-      throw new ConnectionFault(ErrorCode.STREAM_CLOSED, 'DATA on a stream that is closed');
+      if (!this.#streams.wasLeft(id)) {
+        throw new ConnectionFault(ErrorCode.STREAM_CLOSED, 'DATA on a stream that is closed');
+      }
+      // grpc-java resets a call that is cancelled at once before it sends its message.
+      this.#patience.idleFrame(this.now());
+      this.#streams.tellClosed(id);
     }
     this.outbound.credit(length);
   }

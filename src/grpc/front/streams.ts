@@ -17,6 +17,7 @@ import { OpenStreams } from './open-streams.ts';
 import { contentLengthOf, pathOf, Verdict } from './other-calls.ts';
 import type { Outbound } from './outbound.ts';
 import { Passing } from './passing.ts';
+import { RecentIds } from './recent-ids.ts';
 import type { FrontService } from './service.ts';
 import { isLate, Phase, Stream } from './stream.ts';
 
@@ -26,8 +27,6 @@ export const MAX_STREAMS = 256;
 const PASS_COST = 1024;
 /** Bytes of incomplete messages, for a connection; half of its window, so that a client can always complete one. */
 const MAX_HELD = 32_768;
-/** Streams that were reset from here, whose frames may still be on their way. */
-const REMEMBERED_RESETS = 256;
 const NO_METADATA = new Metadata();
 /** For people who ask the port with a browser or curl. */
 const NOT_GRPC_TEXT = Buffer.from('This port speaks gRPC: send application/grpc. REST is at the port of http.port.\n');
@@ -57,7 +56,9 @@ export class Streams {
   readonly #host: Host;
   readonly #open = new OpenStreams();
   readonly passing: Passing;
-  readonly #reset = new Set<number>();
+  readonly #reset = new RecentIds();
+  /** Reset by the client. */
+  readonly #left = new RecentIds();
   /** Bytes of incomplete messages, for which the client gets no credit yet. */
   #held = 0;
 
@@ -82,6 +83,16 @@ export class Streams {
   /** Whether frames of this closed stream may still be on their way. */
   wasReset(id: number): boolean {
     return this.#reset.has(id);
+  }
+
+  /** Whether the client has reset it. What it sends of it all the same ends the stream alone (RFC 9113 section 5.1). */
+  wasLeft(id: number): boolean {
+    return this.#left.has(id);
+  }
+
+  /** Says once that a stream which the client has left is closed. */
+  tellClosed(id: number): void {
+    this.#sendReset(id, ErrorCode.STREAM_CLOSED);
   }
 
   open(id: number, { head, verdict, list }: ReadBlock, endStream: boolean): void {
@@ -303,6 +314,7 @@ export class Streams {
   resetByClient(stream: Stream, errorCode: number, now: number): void {
     if (stream.phase === Phase.PASSED) this.passing.reset(stream, errorCode);
     stream.waiting?.leave(isLate(stream, now) ? GrpcStatus.DEADLINE_EXCEEDED : CANCELLED);
+    this.#left.add(stream.id);
     this.#close(stream);
   }
 
@@ -321,12 +333,6 @@ export class Streams {
 
   #sendReset(id: number, errorCode: number): void {
     this.#host.outbound.frames(rstStreamFrame(id, errorCode));
-    if (this.#reset.size === REMEMBERED_RESETS) {
-      for (const oldest of this.#reset) {
-        this.#reset.delete(oldest);
-        break;
-      }
-    }
     this.#reset.add(id);
   }
 

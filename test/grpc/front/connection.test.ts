@@ -194,6 +194,16 @@ describe('ends of calls', () => {
     expect(door.metrics.calls()).toEqual([{ method: 'Check', status: 'DEADLINE_EXCEEDED', count: 1 }]);
   });
 
+  test('data of a call that its caller has reset ends that call alone', async () => {
+    const { door, peer } = await connect();
+    peer.write(Buffer.concat([headers(1, CHECK), reset(1), data(1, QUESTION_BYTES), data(1, QUESTION_BYTES)]));
+    peer.write(Buffer.concat([headers(3, CHECK), data(3, QUESTION_BYTES)]));
+    await ended(peer, 3);
+    expect([statusOf(peer, 1), statusOf(peer, 3)]).toEqual(['reset 5', '0']);
+    expect(door.engine.asked.length).toBe(1);
+    expect(peer.connection).toEqual({ goaway: undefined, closed: false });
+  });
+
   test('a waiting call ends at its deadline, or when its caller resets it', async () => {
     const { door, peer } = await connect();
     door.engine.warm = false;
