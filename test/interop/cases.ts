@@ -61,6 +61,11 @@ export const CASES: readonly Case[] = [
   of('server_streaming', { path: `/${SERVICE}/Watch`, request: '', kind: 'stream', count: 3 }),
   of('cancel_after_begin', { path: `/${SERVICE}/Watch`, request: '', kind: 'stream', count: 0 }),
   of('cancel_after_first_response', { path: `/${SERVICE}/Watch`, request: '', kind: 'stream', count: 1 }),
+  // Whether a client's message or its reset comes first is a race.
+  ...Array.from({ length: 20 }, (_, n) => [
+    of(`cancel_after_begin_${n}`, { path: `/${SERVICE}/Watch`, request: '', kind: 'stream', count: 0 }),
+    of(`cancel_after_first_response_${n}`, { path: `/${SERVICE}/Watch`, request: '', kind: 'stream', count: 1 }),
+  ]).flat(),
   of('timeout_on_sleeping_server', { path: `/${SERVICE}/Watch`, request: '', kind: 'deadline', timeoutMs: 1500 }),
 ];
 
