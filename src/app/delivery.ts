@@ -89,7 +89,9 @@ export function buildWorker(options: WorkerOptions): DeliveryWorker {
   const senderOf = (brandId: number | null) => senders.senderOf(brandId);
   const unsubscribeUrl = (target: UnsubscribeTarget) => unsubscriptions.link(target);
   const email = new EmailChannel({ mailer, senderOf, unsubscribeUrl, breaker, publicUrl, production, clock, log });
-  const sender = new PushSender({ outbound, rules, keys, clock, log });
+  // On PostgreSQL a worker has a thread or a process of its own (`buildDelivery`).
+  const loop = database.kind === 'postgresql' ? 'alone' : 'shared';
+  const sender = new PushSender({ outbound, rules, keys, clock, log, loop });
   const push = new PushChannel({ sender, breaker: new CircuitBreaker(clock), clock });
   const failpoints = options.deliveryFailpoints;
   return new DeliveryWorker({ database, clock, log, channels: { email, push }, breaker, metrics, bell, failpoints });

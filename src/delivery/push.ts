@@ -28,10 +28,10 @@ const MAX_TOKENS = 200;
 const DEFAULT_PATIENCE_MS = 30_000;
 
 /**
- * Encryptions in a turn of the event loop, where the pushes to all browsers of a person start together: about a slice of time
- * (base/time-slice.ts) at a third of a millisecond each. A turn for each of them costs a fifth more CPU a push.
+ * Encryptions in a turn of the event loop, where the pushes to all browsers of a person start together, at a third of a millisecond
+ * each. Beside checks about a slice of time (base/time-slice.ts); where nobody else waits, more: a turn for each costs a fifth more CPU.
  */
-const ENCRYPTIONS = new TurnQueue(3);
+const ENCRYPTIONS_IN_A_TURN = { shared: 3, alone: 16 } as const;
 
 /**
  * `gone`: the subscription no longer exists. `refused`: a retry cannot succeed. `later`: the service has a problem, or asked for a
@@ -50,15 +50,19 @@ export interface PushSenderParts {
   keys: VapidKeys | null;
   clock: Pick<Clock, 'now'>;
   log: Logger;
+  /** Whether calls share this event loop, or pushes and mails have it alone. */
+  loop: keyof typeof ENCRYPTIONS_IN_A_TURN;
 }
 
 export class PushSender {
   readonly #parts: PushSenderParts;
+  readonly #encryptions: TurnQueue;
   /** The `Authorization` header by origin: a token is bound to an origin, not to a push (RFC 8292). */
   readonly #tokens = new Map<string, { readonly header: string; readonly until: number }>();
 
   constructor(parts: PushSenderParts) {
     this.#parts = parts;
+    this.#encryptions = new TurnQueue(ENCRYPTIONS_IN_A_TURN[parts.loop]);
   }
 
   /** Never rejects because of the push service. `signal` aborts the request. */
@@ -84,7 +88,7 @@ export class PushSender {
     signal: AbortSignal | undefined,
   ): Promise<PushOutcome> {
     const { endpoint } = target;
-    await ENCRYPTIONS.turn();
+    await this.#encryptions.turn();
     const { headers, body } = encryptPush(target, fitPayload(content));
     try {
       const response = await this.#parts.outbound.send({

@@ -71,7 +71,14 @@ describe('pushes never reach internal addresses', () => {
     };
     const outbound = createOutbound({ clock: systemClock, resolve });
     const rules = createEndpointRules(allowed, false);
-    const sender = new PushSender({ outbound, rules, keys, clock: systemClock, log: createLogger('silent') });
+    const sender = new PushSender({
+      outbound,
+      rules,
+      keys,
+      clock: systemClock,
+      log: createLogger('silent'),
+      loop: 'alone',
+    });
     return { sender, asked, close: () => outbound.close() };
   };
 
@@ -135,6 +142,7 @@ describe('the token that pushes are signed with (RFC 8292)', () => {
     let now = Date.now();
     const rules = createEndpointRules([], true);
     const sender = new PushSender({
+      loop: 'shared',
       outbound,
       rules,
       keys,
