@@ -1,6 +1,5 @@
 /** The decision log of a process: opened from the configuration, counted, and closed behind the listeners. */
 
-import { Counter } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { LineWriter } from '../base/line-writer.ts';
 import type { Logger, Registry } from '../base/telemetry.ts';
@@ -8,6 +7,7 @@ import { type Config, ConfigError } from '../config/config.ts';
 import { Engine } from '../engine/engine.ts';
 import type { EngineOptions } from '../engine/options.ts';
 import { DecisionLog, LoggedEngine } from '../rpc/decision-log.ts';
+import { exposeDecisionLog } from './metrics.ts';
 
 interface Parts {
   readonly config: Pick<Config, 'decisionLog'>;
@@ -23,7 +23,7 @@ export async function openDecisionLog({ config, clock, log, registry, closing }:
   if (!denied && !privileged && sample === 0) return null;
   const writer = await openWriter(file, { clock, log });
   closing.defer(() => writer.close());
-  expose(registry, writer);
+  exposeDecisionLog(registry, writer);
   return new DecisionLog(config.decisionLog, clock, writer);
 }
 
@@ -38,19 +38,4 @@ async function openWriter(path: string | null, { clock, log }: Pick<Parts, 'cloc
     const problem = `${path} cannot be opened for appending (${error.code ?? error.name}); for example /var/log/usher/decisions.log`;
     throw new ConfigError([{ key: 'decisionLog.file', variable: 'DECISION_LOG_FILE', problem }]);
   });
-}
-
-function expose(registry: Registry, writer: LineWriter): void {
-  const counter = (name: string, help: string, read: () => number) =>
-    new Counter({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
-  counter('usher_decision_log_lines_total', 'Lines of the decision log that were written.', () => writer.written);
-  counter('usher_decision_log_dropped_total', 'Lines of the decision log that were given up.', () => writer.dropped);
 }

@@ -3,6 +3,7 @@
 import { performance } from 'node:perf_hooks';
 import { Counter, Gauge } from 'prom-client';
 import { exposeHistogram } from '../base/flat-histogram.ts';
+import type { LineWriter } from '../base/line-writer.ts';
 import type { Registry } from '../base/telemetry.ts';
 import { BATCH_BUCKETS, REPLICA_PAUSES, type ReplicaCounters } from '../engine/counters.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -35,6 +36,11 @@ export function exposeUpstream(registry: Registry, upstream: UpstreamCounters): 
   counter(registry, 'usher_upstream_calls_total', 'Calls to the upstream for facts.', () => upstream.calls);
   counter(registry, 'usher_upstream_failures_total', 'Those that failed.', () => upstream.failures);
   counter(registry, 'usher_upstream_follows_total', 'Streams of changes that were opened.', () => upstream.follows);
+}
+
+export function exposeDecisionLog(registry: Registry, lines: Pick<LineWriter, 'written' | 'dropped'>): void {
+  counter(registry, 'usher_decision_log_lines_total', 'Lines that were written.', () => lines.written);
+  counter(registry, 'usher_decision_log_dropped_total', 'Lines that were given up.', () => lines.dropped);
 }
 
 type Read = () => number;
