@@ -13,7 +13,7 @@ export interface Patience {
   readonly longestMs: number;
 }
 
-/** Of deliveries, which nobody waits for. */
+/** For deliveries: no caller waits for them. */
 const OF_DELIVERIES: Patience = { threshold: 3, firstMs: 5000, longestMs: 5 * 60_000 };
 /** Users choose hosts below a push service's name. Beyond this number the oldest destination is forgotten. */
 const MAX_DESTINATIONS = 1000;

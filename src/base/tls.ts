@@ -37,7 +37,7 @@ export function tlsOptionsOf(certificates: Certificates) {
   return { ...secureContextOf(certificates), ...(asks ? { requestCert: true, rejectUnauthorized: true } : {}) };
 }
 
-/** Seconds since the epoch, of the certificate of a bundle that expires first. Throws where there is none. */
+/** Seconds since the epoch, when the first certificate of a bundle expires. Throws if it holds no certificate. */
 export function expiryOf(pem: string): number {
   const ends = certificatesOf(pem).map((one) => Date.parse(new X509Certificate(one).validTo));
   return Math.min(...ends) / 1000;

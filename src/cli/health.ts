@@ -43,7 +43,7 @@ function baseOf({ ops, http, roles, upstream }: Config): string {
 }
 
 function at(host: string, port: number): string {
-  if (port === 0) throw new CommandFailed('The port is 0, so it is another one at each start: set OPS_PORT.');
+  if (port === 0) throw new CommandFailed('The port is 0, so each start picks a new one: set OPS_PORT.');
   // A wildcard address can be listened on but not called.
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;

@@ -83,7 +83,7 @@ class Entry {
     return holder;
   }
 
-  /** Takes the name and the scopes that the key has now. Returns whether either is another one. */
+  /** Takes the name and the scopes that the key has now. Returns whether either has changed. */
   become({ name, scopes }: Entry): boolean {
     const isSame =
       name === this.name && scopes.size === this.scopes.size && [...scopes].every((one) => this.scopes.has(one));

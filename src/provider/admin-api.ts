@@ -37,17 +37,17 @@ const Apps = z.object({
 });
 const Made = z.object({ id });
 const NewApp = z.object({ appId: id, clientId: id });
+/** A person among the provider's users; its machines have none of this. */
+export const Human = z.object({
+  profile: z.object({ givenName: text, familyName: text, displayName: text }).optional(),
+  email: z.object({ email: text }).optional(),
+});
 const Users = z.object({
   result: z
     .array(
       z.object({
         userId: id,
-        human: z
-          .object({
-            profile: z.object({ givenName: text, familyName: text, displayName: text }).optional(),
-            email: z.object({ email: text }).optional(),
-          })
-          .optional(),
+        human: Human.optional(),
       }),
     )
     .default([]),

@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import { normalizeEmail } from '../base/grammar.ts';
 import { sleep } from '../base/wait.ts';
-import { parsed } from './admin-api.ts';
+import { Human, parsed } from './admin-api.ts';
 import { IdpBusy, type IdpClient, unreachable } from './client.ts';
 
 const text = z.string().default('');
@@ -22,12 +22,7 @@ const Users = z.object({
         userId: z.string().min(1),
         state: text,
         details: z.object({ resourceOwner: text, changeDate: moment, creationDate: moment }).optional(),
-        human: z
-          .object({
-            profile: z.object({ givenName: text, familyName: text, displayName: text }).optional(),
-            email: z.object({ email: text }).optional(),
-          })
-          .optional(),
+        human: Human.optional(),
       }),
     )
     .default([]),
