@@ -1,7 +1,5 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +9,8 @@ import pg from 'pg';
 import { SHOP } from '../faults/shop.ts';
 import type { Operation } from '../oracle/rows.ts';
 import { carryOut } from '../support/carry-out.ts';
-import { createDatabase, freePort } from '../support/postgres.ts';
+import { HaProxy } from '../support/haproxy.ts';
+import { createDatabase } from '../support/postgres.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
@@ -25,29 +24,6 @@ const ADA = 'ada@example.com';
 /** How the primary ends: stopped in order, at once, or not at all: it hangs, with every connection open. */
 const KINDS = ['stopped', 'ended at once', 'frozen'] as const;
 const RUNS = Array.from({ length: Number(process.env.USHER_FAILOVERS ?? 1) }, (_, n) => n + 1);
-
-/** What Patroni answers at /primary. */
-async function startResponder(url: string): Promise<{ port: number; server: Server }> {
-  const isPrimary = async (): Promise<boolean> => {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 300, query_timeout: 300 });
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      return (await client.query('select pg_is_in_recovery() as standby')).rows[0]?.standby === false;
-    } catch {
-      return false; // it is not there, which is an answer too
-    } finally {
-      await client.end().catch(() => undefined);
-    }
-  };
-  const server = createServer((_, response) => {
-    void isPrimary().then((yes) => response.writeHead(yes ? 200 : 503).end());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  return { server, port: typeof address === 'object' && address !== null ? address.port : 0 };
-}
 
 /** A primary and its synchronous standby behind HAProxy, and what uses them. */
 class Pair {
@@ -66,8 +42,9 @@ class Pair {
     const { url } = await createDatabase({ server: pair.primary, empty: true });
     pair.standby = await startPostgres({ maxConnections: 100, standbyOf: pair.primary });
     await pair.#demandStandby();
-    const port = await pair.#startProxy();
-    const through = url.replace(`:${pair.primary.port}/`, `:${port}/`);
+    const proxy = await HaProxy.start([pair.primary.url, pair.standby.url]);
+    pair.#ends.push(() => proxy.close());
+    const through = proxy.url(url);
     pair.writing = await startUsher({ url: through, dataDir: join(pair.folder, 'writing') });
     pair.checking = await startUsher({ url: through, dataDir: join(pair.folder, 'checking') });
     pair.there = new pg.Client({ connectionString: url.replace(`:${pair.primary.port}/`, `:${pair.standby.port}/`) });
@@ -84,39 +61,6 @@ class Pair {
     await admin.query('alter role postgres set synchronous_commit = on');
     await admin.query('select pg_reload_conf()');
     await admin.end();
-  }
-
-  async #startProxy(): Promise<number> {
-    const lines: string[] = [];
-    for (const [name, server] of Object.entries({ a: this.primary, b: this.standby })) {
-      const responder = await startResponder(server.url);
-      this.#ends.push(() => responder.server.close());
-      lines.push(`  server ${name} 127.0.0.1:${server.port} check port ${responder.port}`);
-    }
-    const port = await freePort();
-    const file = join(this.folder, 'haproxy.cfg');
-    writeFileSync(
-      file,
-      `defaults
-  mode tcp
-  timeout connect 1s
-  timeout client 1h
-  timeout server 1h
-
-listen primary
-  bind 127.0.0.1:${port}
-  option httpchk GET /primary
-  http-check expect status 200
-  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
-${lines.join('\n')}
-`,
-    );
-    const proxy = spawn(process.env.HAPROXY ?? 'haproxy', ['-db', '-f', file], { stdio: 'ignore' });
-    this.#ends.push(() => proxy.kill('SIGKILL'));
-    await once(proxy, 'spawn');
-    // Both count as up until the first checks.
-    await delay(3000);
-    return port;
   }
 
   async write(operation: Operation): Promise<string> {
