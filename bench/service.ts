@@ -29,6 +29,8 @@ export interface ServiceOptions {
   ca?: string;
   /** Flags for node beside those of package.json's "start", for a profile. */
   nodeFlags?: readonly string[];
+  /** Is told what it prints. */
+  onOutput?: (text: string) => void;
 }
 
 function environment(
@@ -98,6 +100,7 @@ export class Service {
       env,
       cwd: ROOT,
       onOutput: (text) => {
+        options.onOutput?.(text);
         output = (output + text).slice(-4000);
         const code = /\/panel\/\?code=(\S+)\s/.exec(output)?.[1];
         if (code !== undefined) signInCode.resolve(code);

@@ -6,6 +6,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { mailBody, signature } from '../test/provider/mail/provider-mails.ts';
+import { floorOf } from './floor.ts';
 import { Generator } from './generator-client.ts';
 import { Lab, QUICK } from './lab.ts';
 import { APP, Newsroom, ORGANIZATION, reader, SIGNING_KEY } from './newsroom.ts';
@@ -174,12 +175,6 @@ async function sample(room: Newsroom, generator: Generator, cpuBefore: number): 
     checkP99: slice.p99,
     waiting: rows[0]?.waiting ?? Number.NaN,
   };
-}
-
-/** The least of a quarter: what is left when the collector has just been, so that a growing heap shows and a busy one does not. */
-function floorOf(samples: readonly Sample[], quarter: number, pick: (sample: Sample) => number): number {
-  const size = Math.floor(samples.length / 4);
-  return Math.min(...samples.slice(quarter * size, (quarter + 1) * size).map(pick));
 }
 
 function judge(samples: readonly Sample[], done: number): Row[] {

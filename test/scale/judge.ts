@@ -36,16 +36,17 @@ export class Judge {
   /** By person, in the order of revisions. */
   readonly #states = new Map<string, { revision: number; granted: boolean }[]>();
 
-  static async of(client: pg.Client): Promise<Judge> {
+  /** `authors` are those by whom rights were given and taken, as the log names them. */
+  static async of(client: pg.Client, authors = { grant: GRANT, revoke: REVOKE }): Promise<Judge> {
     const judge = new Judge();
     const { rows } = await client.query<Row>(
       `select revision, nonce, split_part(scopes[1], ':', 3) as email, actor from policy_change order by revision`,
     );
     for (const { revision, nonce, email, actor } of rows) {
       judge.#nonces.set(Number(revision), nonce);
-      if (actor !== GRANT && actor !== REVOKE) continue;
+      if (actor !== authors.grant && actor !== authors.revoke) continue;
       const states = judge.#states.get(email) ?? [];
-      states.push({ revision: Number(revision), granted: actor === GRANT });
+      states.push({ revision: Number(revision), granted: actor === authors.grant });
       judge.#states.set(email, states);
     }
     return judge;
