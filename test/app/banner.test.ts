@@ -3,6 +3,7 @@ import { serve } from '../../src/app/serve.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { toConfig } from '../../src/config/config.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { databaseEnv } from '../support/postgres.ts';
 
 let storage: TestStorage;
 beforeAll(async () => {
@@ -15,7 +16,7 @@ afterAll(async () => {
 /** What a start prints for people, and what `look` makes of the service meanwhile. */
 async function started<T>(env: Record<string, string>, look: (text: string) => Promise<T>): Promise<[string, T]> {
   const config = toConfig({
-    env: { HTTP_PORT: '0', GRPC_PORT: '0', DATA_DIR: storage.dataDir, DATABASE_URL: storage.url ?? '', ...env },
+    env: { HTTP_PORT: '0', GRPC_PORT: '0', DATA_DIR: storage.dataDir, ...databaseEnv(storage.url), ...env },
   });
   const stop = Promise.withResolvers<string>();
   const printed = Promise.withResolvers<string>();

@@ -9,6 +9,7 @@ import { SHOP } from '../faults/shop.ts';
 import { call, FRONT } from '../grpc/support.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { databaseEnv } from '../support/postgres.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 const PROCESSES = 2;
@@ -182,7 +183,7 @@ describe('several processes on one gRPC port', () => {
 
   test('a signal to all processes ends all of them cleanly; their lines carry their number', async () => {
     let output = '';
-    const env = { DATABASE_URL: storage.url ?? '', GRPC_PROCESSES: '2', INTERNAL_API_KEY: KEY };
+    const env = { ...databaseEnv(storage.url), GRPC_PROCESSES: '2', INTERNAL_API_KEY: KEY };
     const onOutput = (text: string) => {
       output += text;
     };

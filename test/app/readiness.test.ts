@@ -8,6 +8,7 @@ import { askHealth, watchHealth } from '../grpc/health-client.ts';
 import { call } from '../grpc/support.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { reached, reachedBy } from '../support/postgres.ts';
 import { LineCutter } from '../support/proxy.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
@@ -29,7 +30,7 @@ beforeAll(async () => {
   direct = await storage.open();
   for (const operation of SHOP) await direct.change((tx) => carryOut(tx, operation));
   await direct.change((tx) => carryOut(tx, { kind: 'roles-of-user', app: 'shop', email: HOLDER, roles: ['reader'] }));
-  line = await LineCutter.start(storage.url ?? '');
+  line = await LineCutter.start(reached(storage.url ?? '').url);
 }, 60_000);
 
 afterEach(async () => {
@@ -48,7 +49,7 @@ afterAll(async () => {
 async function start(env: Record<string, string>): Promise<RunningUsher> {
   lines.length = 0;
   usher = await startUsher(
-    { url: line.url(storage.url ?? ''), dataDir: storage.dataDir },
+    { ...reachedBy(line, storage.url ?? ''), dataDir: storage.dataDir },
     {
       env: { OPS_PORT: '0', INTERNAL_API_KEY: KEY, CACHE_TTL_MS: `${TTL_MS}`, LOG_LEVEL: 'fatal', ...env },
       parts: { log: createLogger('info', { write: (text) => void lines.push(text) }) },

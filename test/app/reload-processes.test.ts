@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { databaseEnv } from '../support/postgres.ts';
 import { outcome, type ReloadingService, startReloading, withKeys } from '../support/reloading.ts';
 
 const STAYS = 'stays:check:the-key-of-a-backend-that-stays';
@@ -15,7 +16,7 @@ const clients: Client[] = [];
 beforeAll(async () => {
   storage = await createStorage('postgresql');
   service = await startReloading(() => withKeys(STAYS, GOES), {
-    DATABASE_URL: storage.url ?? '',
+    ...databaseEnv(storage.url),
     GRPC_PROCESSES: '2',
   });
 }, 120_000);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
-import { createDatabase, freePort } from '../support/postgres.ts';
+import { createDatabase, freePort, reached, reachedBy } from '../support/postgres.ts';
 import { LineCutter } from '../support/proxy.ts';
 import { fatal, startRefusingPostgres } from '../support/refusing-postgres.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -39,14 +39,17 @@ async function lineTo(
   answers?: (bytes: Buffer) => Buffer,
   { url }: { url: string | null } = storage,
 ): Promise<LineCutter> {
-  const line = await LineCutter.start(url ?? '', answers === undefined ? {} : { answers: () => answers });
+  const line = await LineCutter.start(reached(url ?? '').url, answers === undefined ? {} : { answers: () => answers });
   ends.push(() => line.close());
   return line;
 }
 
-async function start(url: string, env: Record<string, string>): Promise<RunningUsher> {
+async function start(
+  where: { url: string; directUrl?: string | null },
+  env: Record<string, string>,
+): Promise<RunningUsher> {
   const log = createLogger('info', { write: (text) => void lines.push(text) });
-  const usher = await startUsher({ url, dataDir: storage.dataDir }, { env, parts: { log } });
+  const usher = await startUsher({ ...where, dataDir: storage.dataDir }, { env, parts: { log } });
   ends.push(() => usher.close());
   return usher;
 }
@@ -64,7 +67,7 @@ test('a start waits for a database that is away, alive and not ready meanwhile',
   const line = await lineTo();
   line.down();
   const port = `${await freePort()}`;
-  const starting = start(line.url(storage.url ?? ''), { DATABASE_WAIT_MS: '30000', OPS_PORT: port });
+  const starting = start(reachedBy(line, storage.url ?? ''), { DATABASE_WAIT_MS: '30000', OPS_PORT: port });
   await untilWaiting();
   const ask = async (path: string) => await fetch(`http://127.0.0.1:${port}${path}`);
   // The listener opens just after the line in the log.
@@ -95,7 +98,7 @@ test('a start waits for a standby without migrations to be promoted', async () =
     const at = text.search(NO_STANDBY);
     return isStandby && at >= 0 ? Buffer.from(`${text.slice(0, at + 14)}t${text.slice(at + 15)}`, 'latin1') : bytes;
   }, empty);
-  const starting = start(line.url(empty.url), { DATABASE_WAIT_MS: '30000' });
+  const starting = start(reachedBy(line, empty.url), { DATABASE_WAIT_MS: '30000' });
   await untilWaiting();
   expect(waiting()[0]).toContain('is a standby');
   isStandby = false;
@@ -105,11 +108,11 @@ test('a start waits for a standby without migrations to be promoted', async () =
 
 test('the wait is bounded, and ends with the reason; a developer does not wait', async () => {
   const line = await lineTo();
-  const url = line.url(storage.url ?? '');
+  const where = reachedBy(line, storage.url ?? '');
   line.down();
   const took = async (env: Record<string, string>): Promise<number> => {
     const since = performance.now();
-    await expect(start(url, env)).rejects.toThrow(/cannot be used: .* closed the connection/);
+    await expect(start(where, env)).rejects.toThrow(/cannot be used: .* closed the connection/);
     return performance.now() - since;
   };
   expect(await took({ DATABASE_WAIT_MS: '2000' })).toBeGreaterThanOrEqual(2000);
@@ -121,14 +124,16 @@ test('the wait is bounded, and ends with the reason; a developer does not wait',
 test.each(['28P01', '3D000', '08P01'])('what does not pass by itself (%s) ends the start at once', async (code) => {
   const server = await startRefusingPostgres(fatal(code));
   ends.push(() => server.close());
-  await expect(start(server.url, { DATABASE_WAIT_MS: '30000' })).rejects.toThrow('cannot be used');
+  await expect(start({ url: server.url }, { DATABASE_WAIT_MS: '30000' })).rejects.toThrow('cannot be used');
   expect([server.connections, waiting()]).toEqual([1, []]);
 });
 
 test('a server that is starting is asked again, less and less often', async () => {
   const server = await startRefusingPostgres(fatal('57P03'));
   ends.push(() => server.close());
-  await expect(start(server.url, { DATABASE_WAIT_MS: '3000' })).rejects.toThrow('starting, stopping or recovering');
+  await expect(start({ url: server.url }, { DATABASE_WAIT_MS: '3000' })).rejects.toThrow(
+    'starting, stopping or recovering',
+  );
   // 0.25, 0.5, 1, 2 s apart, and once at the end.
   expect(server.connections).toBeGreaterThan(3);
   expect(server.connections).toBeLessThan(9);

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type RunningService, startService } from '../cli/harness.ts';
 import { call } from '../grpc/support.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { databaseEnv } from '../support/postgres.ts';
 
 /**
  * A good client beside each kind of hostile one: of its questions at least 99.9 % are answered, and rightly. How many are answered
@@ -36,7 +37,7 @@ beforeAll(async () => {
   storage = await createStorage('postgresql');
   service = await startService({
     DATA_DIR: storage.dataDir,
-    DATABASE_URL: storage.url ?? '',
+    ...databaseEnv(storage.url),
     INTERNAL_API_KEY: KEY,
     SUPERADMINS: 'root@example.com',
     LOG_LEVEL: 'info',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type RunningService, startService } from '../cli/harness.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { databaseEnv } from '../support/postgres.ts';
 
 /** kill -9 of a whole service under sends: what was answered 202 is delivered by the next one. */
 const KEY = 'the-internal-key-of-a-backend';
@@ -18,7 +19,7 @@ describe.each(KINDS)('kill -9 under sends (%s)', (kind) => {
     service = await startService({
       DATA_DIR: storage.dataDir,
       INTERNAL_API_KEY: KEY,
-      ...(storage.url === null ? {} : { DATABASE_URL: storage.url }),
+      ...databaseEnv(storage.url),
     });
     return service;
   };

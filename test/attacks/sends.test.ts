@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { databaseEnv } from '../support/postgres.ts';
 import { spawnScript, type Writer } from '../support/spawn-writer.ts';
 
 /**
@@ -42,7 +43,7 @@ describe('sends that grow', () => {
       HTTP_PORT: '0',
       GRPC_PORT: '0',
       DATA_DIR: storage.dataDir,
-      DATABASE_URL: storage.url ?? '',
+      ...databaseEnv(storage.url),
       USHER_ROLES: 'gateway,rpc',
     };
     service = spawnScript('hostile-process.ts', { env }, [`--max-old-space-size=${HEAP_MB}`]);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { databaseEnv } from '../support/postgres.ts';
 import { spawnScript, type Writer } from '../support/spawn-writer.ts';
 
 /**
@@ -48,7 +49,7 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
 
   beforeAll(async () => {
     storage = await createStorage('postgresql');
-    const env = { HTTP_PORT: '0', GRPC_PORT: '0', DATA_DIR: storage.dataDir, DATABASE_URL: storage.url ?? '' };
+    const env = { HTTP_PORT: '0', GRPC_PORT: '0', DATA_DIR: storage.dataDir, ...databaseEnv(storage.url) };
     service = spawnScript('hostile-process.ts', { env });
     ({ rest, token } = await line<{ rest: string; token: string }>(0));
   }, 60_000);

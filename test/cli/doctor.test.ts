@@ -13,7 +13,7 @@ import type { Database } from '../../src/persistence/database.ts';
 import { createAuthority } from '../grpc/certificates.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { AUDIENCE, type OidcDouble, PATHS, startOidc } from '../support/oidc.ts';
-import { createDatabase, freePort, SERVER_VARIABLE } from '../support/postgres.ts';
+import { createDatabase, databaseEnv, freePort, SERVER_VARIABLE } from '../support/postgres.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { TransactionPooler } from '../support/transaction-pooler.ts';
 import { startUsher } from '../support/usher.ts';
@@ -50,7 +50,7 @@ beforeAll(async () => {
   });
   healthy = {
     DATA_DIR: join(folder, 'data'),
-    DATABASE_URL: storage.url ?? '',
+    ...databaseEnv(storage.url),
     HTTP_PORT: `${await freePort()}`,
     GRPC_PORT: `${await freePort()}`,
     AUTH_ISSUER: oidc.issuer,

@@ -4,6 +4,7 @@ import { UsherError } from '../../src/base/errors.ts';
 import { parseRevision } from '../../src/engine/question.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type RunningEdge, startEdge } from '../support/edge.ts';
+import { databaseEnv } from '../support/postgres.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { usher } from './harness.ts';
@@ -22,7 +23,7 @@ describe('a new history', () => {
   let storage: TestStorage;
   let instances: RunningUsher[];
   let edge: RunningEdge;
-  const env = () => ({ DATABASE_URL: storage.url ?? '' });
+  const env = () => databaseEnv(storage.url);
   const command = (...more: string[]) => usher(['reincarnate', '--json', ...more], { env: env() });
 
   beforeAll(async () => {

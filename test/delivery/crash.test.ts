@@ -3,6 +3,7 @@ import webPush from 'web-push';
 import type { Database } from '../../src/persistence/database.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import type { DeliveryOrders } from '../support/delivery-process.ts';
+import { databaseEnv } from '../support/postgres.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { Rest } from '../support/rest.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
@@ -99,7 +100,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 during a delivery (%s)
       HTTP_PORT: '0',
       GRPC_PORT: '0',
       DATA_DIR: storage.dataDir,
-      ...(storage.url === null ? {} : { DATABASE_URL: storage.url }),
+      ...databaseEnv(storage.url),
       PUSH_ALLOWED_HOSTS: push.host,
       PUSH_PUBLIC_KEY: vapid.publicKey,
       PUSH_PRIVATE_KEY: vapid.privateKey,

@@ -8,7 +8,7 @@ import { imageEnvironment } from '../../deploy/test/dockerfile.ts';
 import { toConfig } from '../../src/config/config.ts';
 import { KEYS } from '../../src/config/keys.ts';
 import { type RunningService, startService } from '../cli/harness.ts';
-import { createDatabase, type PostgresDatabase } from '../support/postgres.ts';
+import { createDatabase, databaseEnv, type PostgresDatabase } from '../support/postgres.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 
 /** deploy/compose, without containers: its variables, and its services' commands on a real PostgreSQL and a mail server. */
@@ -54,7 +54,7 @@ describe('the commands of deploy/compose', () => {
     const onOutput = (text: string) => {
       printed += text;
     };
-    service = await startService({ ...services.usher?.environment, DATABASE_URL: database.url }, { onOutput });
+    service = await startService({ ...services.usher?.environment, ...databaseEnv(database.url) }, { onOutput });
   });
   afterAll(async () => {
     await service.remove();
@@ -68,7 +68,7 @@ describe('the commands of deploy/compose', () => {
       ...process.env,
       ...services.setup?.environment,
       ...service.env,
-      DATABASE_URL: database.url,
+      ...databaseEnv(database.url),
       SMTP_PORT: String(smtp.port),
     };
     const { stdout } = await run(process.execPath, [join(FOLDER, script), join(ROOT, 'src/main.ts')], { env });

@@ -8,6 +8,7 @@ import { call } from '../grpc/support.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type RunningEdge, startEdge } from '../support/edge.ts';
+import { reached, reachedBy } from '../support/postgres.ts';
 import { LineCutter } from '../support/proxy.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
@@ -34,7 +35,7 @@ let client: Client;
 
 const start = (key: string): Promise<RunningUsher> =>
   startUsher(
-    { url: database.url(storage.url ?? ''), dataDir: storage.dataDir },
+    { ...reachedBy(database, storage.url ?? ''), dataDir: storage.dataDir },
     { env: { INTERNAL_API_KEY: `edge:facts:${key}`, USHER_ROLES: 'rpc' } },
   );
 
@@ -44,7 +45,7 @@ beforeAll(async () => {
     for (let at = chunk.indexOf(READY); at !== -1; at = chunk.indexOf(READY, at + 1)) answered++;
     return chunk;
   };
-  database = await LineCutter.start(storage.url ?? '', { answers: () => count });
+  database = await LineCutter.start(reached(storage.url ?? '').url, { answers: () => count });
   usher = await start(FACTS_KEY);
   for (const operation of SHOP) await change(operation);
 });

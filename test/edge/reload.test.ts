@@ -6,6 +6,7 @@ import { call } from '../grpc/support.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type RunningEdge, startEdge } from '../support/edge.ts';
+import { databaseEnv } from '../support/postgres.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 const [OLD, NEW, OWN] = ['the-old-key-of-an-edge', 'the-new-key-of-an-edge', 'the-key-of-a-caller-of-the-edge'];
@@ -58,7 +59,7 @@ async function until(wanted: boolean | string): Promise<void> {
 test('an edge whose key the upstream takes no more answers nothing stale, and again with the key of a reload', async () => {
   expect(await ask()).toBe(true);
   const upstream = toConfig({
-    env: { DATABASE_URL: storage.url ?? '', INTERNAL_API_KEY: `edge:facts:${NEW}`, LOG_LEVEL: 'fatal' },
+    env: { ...databaseEnv(storage.url), INTERNAL_API_KEY: `edge:facts:${NEW}`, LOG_LEVEL: 'fatal' },
   });
   expect(await usher.app.reload({ config: upstream, files: {} })).toEqual({
     added: [],

@@ -6,6 +6,7 @@ import type { Database } from '../../src/persistence/database.ts';
 import type { Operation } from '../oracle/rows.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { reached, reachedBy } from '../support/postgres.ts';
 import { LineCutter } from '../support/proxy.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -50,12 +51,12 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 beforeAll(async () => {
   storage = await createStorage('postgresql');
   direct = await storage.open();
-  line = await LineCutter.start(storage.url ?? '');
+  line = await LineCutter.start(reached(storage.url ?? '').url);
   for (const operation of SETUP) await write(operation);
   smtp = await startSmtp();
   smtpLine = await LineCutter.start(`smtp://127.0.0.1:${smtp.port}`);
   usher = await startUsher(
-    { url: line.url(storage.url ?? ''), dataDir: storage.dataDir },
+    { ...reachedBy(line, storage.url ?? ''), dataDir: storage.dataDir },
     { env: { CACHE_TTL_MS: `${TTL_MS}` }, parts: { clock } },
   );
   // The start has made the default brand.

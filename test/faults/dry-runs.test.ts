@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { reached, reachedBy } from '../support/postgres.ts';
 import { LineCutter } from '../support/proxy.ts';
 import { outcome } from '../support/registry.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
@@ -23,8 +24,8 @@ describe('a dry run whose database fails', () => {
 
   beforeEach(async () => {
     storage = await createStorage('postgresql');
-    line = await LineCutter.start(storage.url ?? '');
-    usher = await startUsher({ url: line.url(storage.url ?? ''), dataDir: storage.dataDir });
+    line = await LineCutter.start(reached(storage.url ?? '').url);
+    usher = await startUsher({ ...reachedBy(line, storage.url ?? ''), dataDir: storage.dataDir });
     await usher.app.manifests.apply(MANIFEST, { actor: 'cli' });
     root = Rest.later(() => usher, 'admin@example.com');
     const { body } = await root.get('/api/applications/billing/roles');

@@ -5,6 +5,7 @@ import type { Database } from '../../src/persistence/database.ts';
 import { noteActivity } from '../../src/persistence/directory/activity.ts';
 import { insertProfiles } from '../../src/persistence/directory/profiles.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { reached, reachedBy } from '../support/postgres.ts';
 import { LineCutter } from '../support/proxy.ts';
 import { insertApplication } from '../support/rows.ts';
 
@@ -17,7 +18,7 @@ let proxy: LineCutter;
 beforeAll(async () => {
   storage = await createStorage('postgresql');
   direct = await storage.open();
-  proxy = await LineCutter.start(storage.url ?? '');
+  proxy = await LineCutter.start(reached(storage.url ?? '').url);
 });
 
 afterAll(async () => {
@@ -25,7 +26,7 @@ afterAll(async () => {
   await storage.remove();
 });
 
-const throughProxy = (poolSize = 10) => storage.open({ url: proxy.url(storage.url ?? ''), poolSize });
+const throughProxy = (poolSize = 10) => storage.open({ ...reachedBy(proxy, storage.url ?? ''), poolSize });
 
 const exists = (code: string) =>
   direct.read(async (tx) => {

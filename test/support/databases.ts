@@ -8,7 +8,7 @@ import { createLogger } from '../../src/base/telemetry.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { type OpenOptions, openDatabase } from '../../src/persistence/open.ts';
 import { installAnnounceTrigger } from './announce-trigger.ts';
-import { createDatabase, isEarlyReleased, reached, TEMPLATES_VARIABLE } from './postgres.ts';
+import { createDatabase, opening, TEMPLATES_VARIABLE } from './postgres.ts';
 
 export type Kind = Database['kind'];
 
@@ -37,8 +37,7 @@ export async function createStorage(kind: Kind): Promise<TestStorage> {
     url,
     dataDir,
     async open(options = {}) {
-      const place = url === null ? {} : { ...reached(url), earlyRelease: isEarlyReleased() };
-      const database = await openDatabase({ ...defaults(url, dataDir), ...place, ...options });
+      const database = await openDatabase({ ...defaults(url, dataDir), ...opening(url), ...options });
       opened.add(database);
       const close = async (): Promise<void> => {
         if (opened.delete(database)) await database.close();

@@ -6,6 +6,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { Erasures } from '../../src/directory/erasures.ts';
 import { type Failpoint, openDatabase } from '../../src/persistence/open.ts';
+import { opening } from './postgres.ts';
 
 export interface EraserOrders {
   url: string | null;
@@ -20,7 +21,7 @@ async function main({ url, dataDir, email, by, dieAt, dieIn }: EraserOrders): Pr
   let passed = 0;
   const log = createLogger('silent');
   const database = await openDatabase({
-    url,
+    ...opening(url),
     dataDir,
     poolSize: 2,
     migrateOnStart: false,

@@ -1,8 +1,16 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PgBouncer, WORKING_LINES } from './pgbouncer.ts';
-import { POOLER_VARIABLE, prepareTemplate, SERVER_VARIABLE, startPostgres, TEMPLATES_VARIABLE } from './postgres.ts';
+import pg from 'pg';
+import { LIMITS_OF_ROLE, PgBouncer, WORKING_LINES } from './pgbouncer.ts';
+import {
+  POOLER_VARIABLE,
+  type PostgresServer,
+  prepareTemplate,
+  SERVER_VARIABLE,
+  startPostgres,
+  TEMPLATES_VARIABLE,
+} from './postgres.ts';
 import { running } from './running.ts';
 
 /**
@@ -14,10 +22,28 @@ export default async function setup(): Promise<void> {
   const templates = mkdtempSync(join(tmpdir(), 'usher-test-'));
   const server = await startPostgres();
   const lines = { ...WORKING_LINES, max_client_conn: 2000, server_idle_timeout: 5 };
-  const pooler = process.env.USHER_POOLED === 'true' ? await PgBouncer.start(server.url, lines) : undefined;
+  const pooler =
+    process.env.USHER_POOLED === 'true' ? await PgBouncer.start(await roleWithLimits(server), lines) : undefined;
   running.current = { server, templates, pooler };
   process.env[SERVER_VARIABLE] = server.url;
   process.env[TEMPLATES_VARIABLE] = templates;
   if (pooler !== undefined) process.env[POOLER_VARIABLE] = pooler.url(server.url);
   await prepareTemplate(server);
+}
+
+/** The role of services behind the pooler, with the limits that docs/guides/postgresql.md gives it: those of a session do not get through. */
+async function roleWithLimits(server: PostgresServer): Promise<string> {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  try {
+    await client.query('create role pooled superuser login');
+    for (const [name, value] of Object.entries(LIMITS_OF_ROLE)) {
+      await client.query(`alter role pooled set ${name} = '${value}'`);
+    }
+  } finally {
+    await client.end();
+  }
+  const url = new URL(server.url);
+  url.username = 'pooled';
+  return url.href;
 }

@@ -9,6 +9,7 @@ import { record } from '../../src/persistence/audit.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { type Failpoint, openDatabase } from '../../src/persistence/open.ts';
 import { addLanguages, manifestsOf, studio } from '../catalog/manifest/fixture.ts';
+import { opening } from './postgres.ts';
 import { insertApplication } from './rows.ts';
 
 export interface JournalOrders {
@@ -63,7 +64,7 @@ async function main(orders: JournalOrders): Promise<void> {
     if (point === dieAt && current === dieIn) process.kill(process.pid, 'SIGKILL');
   };
   const database = await openDatabase({
-    url,
+    ...opening(url),
     dataDir,
     poolSize: 4,
     migrateOnStart,

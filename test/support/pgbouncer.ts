@@ -27,6 +27,13 @@ export const WORKING_LINES = {
   max_prepared_statements: 500,
 };
 
+/** And what it says that the role needs, since the limits of a session do not get through. */
+export const LIMITS_OF_ROLE = {
+  statement_timeout: '15s',
+  lock_timeout: '5s',
+  idle_in_transaction_session_timeout: '10s',
+};
+
 /** A PgBouncer in transaction mode, before one server. */
 export class PgBouncer {
   readonly #dir: string;

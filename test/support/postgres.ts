@@ -24,6 +24,24 @@ export function reached(url: string): { url: string; directUrl: string | null } 
   return { url: through.href, directUrl: url };
 }
 
+/** The environment of a service on that database, reached likewise; null is an embedded one, wherever DATA_DIR says. */
+export function databaseEnv(url: string | null): Record<string, string> {
+  if (url === null) return {};
+  const { url: through, directUrl } = reached(url);
+  return { DATABASE_URL: through, ...(directUrl === null ? {} : { DATABASE_DIRECT_URL: directUrl }) };
+}
+
+/** The options of opening it, likewise. */
+export function opening(url: string | null): { url: string | null; directUrl?: string | null; earlyRelease?: boolean } {
+  return url === null ? { url } : { ...reached(url), earlyRelease: isEarlyReleased() };
+}
+
+/** A proxy's own way to a database: before the pooler, where services use one, and then with a direct line past both. */
+export function reachedBy(line: { url(url: string): string }, url: string): { url: string; directUrl: string | null } {
+  const { url: through, directUrl } = reached(url);
+  return { url: line.url(through), directUrl };
+}
+
 /** `DATABASE_EARLY_RELEASE=true npm test` runs every test on PostgreSQL with early release of the lock of the numbering. */
 export const isEarlyReleased = (): boolean => process.env.DATABASE_EARLY_RELEASE === 'true';
 

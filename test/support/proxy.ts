@@ -177,10 +177,31 @@ export class LineCutter {
       finish();
       return;
     }
-    pair[1].removeAllListeners('data').once('data', finish);
+    let owed = readiesAfter(chunk);
+    pair[1].removeAllListeners('data').on('data', (answer: Buffer) => {
+      for (let at = answer.indexOf(READY); at !== -1; at = answer.indexOf(READY, at + 1)) owed--;
+      if (owed <= 0) finish();
+    });
     pass(chunk);
   }
 }
+
+/** How ReadyForQuery of PostgreSQL begins. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
+
+/** How often PostgreSQL says that it is ready, having carried these whole messages out; 0 for bytes of another protocol. */
+function readiesAfter(messages: Buffer): number {
+  let readies = 0;
+  let at = 0;
+  while (at + 5 <= messages.length) {
+    if (messages[at] === QUERY || messages[at] === SYNC) readies++;
+    at += 1 + messages.readUInt32BE(at + 1);
+  }
+  return at === messages.length ? readies : 0;
+}
+
+const QUERY = 0x51;
+const SYNC = 0x53;
 
 /** ErrorResponse, and ReadyForQuery in a transaction. */
 const REFUSAL = Buffer.concat([message('E', 'SERROR\0VERROR\0CXX000\0Mrefused by the proxy\0\0'), message('Z', 'T')]);

@@ -3,7 +3,7 @@ import type { Addresses } from '../../src/app/listeners.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { toConfig } from '../../src/config/config.ts';
 import type { TestStorage } from './databases.ts';
-import { isEarlyReleased, reached, SERVER_VARIABLE } from './postgres.ts';
+import { databaseEnv, isEarlyReleased, SERVER_VARIABLE } from './postgres.ts';
 
 /** A whole service, as app.ts builds it, with its doors open on free ports. */
 export interface RunningUsher {
@@ -19,7 +19,7 @@ export interface RunningUsher {
 
 /** Starts a service on a storage. `env` is what an operator would set beside the ports. */
 export async function startUsher(
-  storage: Pick<TestStorage, 'url' | 'dataDir'>,
+  storage: Pick<TestStorage, 'url' | 'dataDir'> & { directUrl?: string | null },
   { env = {}, parts = {} }: { env?: Record<string, string>; parts?: Parts } = {},
 ): Promise<RunningUsher> {
   const config = toConfig({
@@ -30,7 +30,7 @@ export async function startUsher(
       // `GRPC_FRONT=false npm test` runs every test of a service without the front.
       GRPC_FRONT: process.env.GRPC_FRONT ?? 'true',
       DATA_DIR: storage.dataDir,
-      ...whereabouts(storage.url),
+      ...whereabouts(storage),
       ...env,
     },
   });
@@ -55,15 +55,13 @@ export async function startUsher(
   };
 }
 
-function whereabouts(url: string | null): Record<string, string> {
+function whereabouts({ url, directUrl }: Parameters<typeof startUsher>[0]): Record<string, string> {
   if (url === null) return { DATABASE_EMBEDDED: 'true' };
   // Lines and servers of a test's own are not behind the pooler.
   const isShared = new URL(url).host === new URL(process.env[SERVER_VARIABLE] ?? 'none:').host;
-  const { url: through, directUrl } = isShared ? reached(url) : { url, directUrl: null };
-  const early = String(isEarlyReleased());
   return {
-    DATABASE_URL: through,
-    DATABASE_EARLY_RELEASE: early,
-    ...(directUrl === null ? {} : { DATABASE_DIRECT_URL: directUrl }),
+    ...(isShared ? databaseEnv(url) : { DATABASE_URL: url }),
+    ...(directUrl == null ? {} : { DATABASE_DIRECT_URL: directUrl }),
+    DATABASE_EARLY_RELEASE: String(isEarlyReleased()),
   };
 }

@@ -7,7 +7,7 @@ import { createLogger } from '../../src/base/telemetry.ts';
 import { record } from '../../src/persistence/audit.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { type Failpoint, openDatabase } from '../../src/persistence/open.ts';
-import { isEarlyReleased } from './postgres.ts';
+import { opening } from './postgres.ts';
 import { insertApplication } from './rows.ts';
 
 export interface WriterOrders {
@@ -51,10 +51,9 @@ async function main({
     if (point === dieAt && writing === dieIn) die();
   };
   const database = await openDatabase({
-    url,
+    ...opening(url),
     dataDir,
     poolSize: 2,
-    earlyRelease: url !== null && isEarlyReleased(),
     migrateOnStart,
     clock: systemClock,
     log: createLogger('silent'),

@@ -4,7 +4,7 @@ import { newFolder, type RunningService, startService, usherProcess } from '../c
 import { createAuthority } from '../grpc/certificates.ts';
 import setup from '../support/global-setup.ts';
 import teardown from '../support/global-teardown.ts';
-import { createDatabase } from '../support/postgres.ts';
+import { createDatabase, databaseEnv } from '../support/postgres.ts';
 import type { Names } from './calls.ts';
 import type { Address } from './peer.ts';
 
@@ -50,7 +50,7 @@ export async function openServices(): Promise<Services> {
     async start({ tls = false, env = {}, ...harness } = {}) {
       const certificate = tls ? certificateFiles() : undefined;
       const own = {
-        DATABASE_URL: database.url,
+        ...databaseEnv(database.url),
         INTERNAL_API_KEY: NAMES.key,
         SUPERADMINS: 'root@example.com',
         LOG_LEVEL: 'info',

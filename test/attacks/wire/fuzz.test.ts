@@ -6,6 +6,7 @@ import { gatewayRoutes } from '../../../src/gateway/routes.ts';
 import { type RunningService, startService, usherProcess } from '../../cli/harness.ts';
 import { pick, type Random, seeded } from '../../oracle/world.ts';
 import { createStorage, type TestStorage } from '../../support/databases.ts';
+import { databaseEnv } from '../../support/postgres.ts';
 import { RawConnection, type RawHttpAnswer } from '../../support/raw-http.ts';
 import * as surfaces from './surfaces.ts';
 import { type Credentials, type HttpInput, ofGrpc, ofRoute } from './surfaces.ts';
@@ -66,7 +67,7 @@ function readLog(text: string): void {
 
 beforeAll(async () => {
   storage = await createStorage('postgresql');
-  const env = { ...SECRETS, DATABASE_URL: storage.url ?? '' };
+  const env = { ...SECRETS, ...databaseEnv(storage.url) };
   service = await startService(
     { ...env, PUSH_PUBLIC_KEY: vapid.publicKey, PUSH_SUBJECT: 'mailto:a@b.cz' },
     { onOutput: readLog },

@@ -4,6 +4,7 @@ import { manifestSchema } from '../../../src/catalog/manifest/schema.ts';
 import { toConfig } from '../../../src/config/config.ts';
 import { addSuperadmin, removeSuperadmin } from '../../../src/persistence/superadmins.ts';
 import { createStorage, type TestStorage } from '../../support/databases.ts';
+import { databaseEnv } from '../../support/postgres.ts';
 import { query } from './fixture.ts';
 
 const STUDIO = `application: {code: studio, name: Studio}
@@ -26,7 +27,7 @@ describe('manifests over REST', () => {
       HTTP_PORT: '0',
       GRPC_PORT: '0',
       LOG_LEVEL: 'silent',
-      DATABASE_URL: storage.url ?? '',
+      ...databaseEnv(storage.url),
       DATA_DIR: storage.dataDir,
     };
     app = await buildApp(toConfig({ env }));
