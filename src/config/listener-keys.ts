@@ -174,7 +174,7 @@ export const LISTENERS_AND_DATABASE = {
   'database.earlyRelease': key(kind.flag, {
     default: false,
     about:
-      'Whether policy writes share one wait for the disk and the synchronous standby, instead of one after the other. PostgreSQL only, and the same for all instances: [guides/postgresql.md](../guides/postgresql.md#many-policy-writes).',
+      'Whether policy writes share one wait for the disk and the synchronous standby, instead of one after the other. PostgreSQL only; best the same for all instances: [guides/postgresql.md](../guides/postgresql.md#many-policy-writes).',
   }),
   'database.migrateOnStart': key(kind.flag, {
     default: (before) => !before.production || before['database.url'] === null,

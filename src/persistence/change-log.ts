@@ -14,12 +14,21 @@ const PRUNE_ROWS = 500;
 /** The number of random bytes in a nonce. */
 export const NONCE_BYTES = 6;
 
+/** Nonces from here on are of rows that were committed before they lasted. */
+const FIRST_EARLY = 2 ** (8 * NONCE_BYTES);
+
 /**
  * Distinguishes the row of this revision from one with the same number in another history. In digits, so that a revision as
- * callers see it still reads as a growing number.
+ * callers see it still reads as a growing number. `early`: it says too that the row did not last yet when it could be seen, to
+ * those instances that do not release early themselves (docs/adr/0024-early-release.md).
  */
-export function nonceOf(bytes: Buffer): string {
-  return bytes.readUIntBE(0, NONCE_BYTES).toString();
+export function nonceOf(bytes: Buffer, early: boolean): string {
+  return (bytes.readUIntBE(0, NONCE_BYTES) + (early ? FIRST_EARLY : 0)).toString();
+}
+
+/** Whether that revision could be seen before it lasted. Where it could not, neither could those before it that a reader finds. */
+export function isEarly({ nonce }: RevisionToken): boolean {
+  return Number(nonce) >= FIRST_EARLY;
 }
 
 interface Newest {
@@ -59,7 +68,7 @@ export interface Ending {
   records: string | null;
   /** Who makes the revision, as audit records name them; null for nobody in particular. */
   actor: string | null;
-  /** Random, for this write alone: `nonceOf`. */
+  /** Random, for this write alone: `nonceOf`, which says whether it is released early. */
   nonce: string;
 }
 
@@ -83,7 +92,8 @@ export async function conclude(tx: Tx, { scopes, records, actor, nonce }: Ending
     return { mark: tokenOf(row), lasts: !early };
   }
   const [row] = (await tx.kysely.executeQuery(asLast(NEWEST.with(records)))).rows;
-  return { mark: tokenOf(row), lasts: records !== null || row === undefined || row.wrote };
+  const mark = tokenOf(row);
+  return { mark, lasts: records !== null || row === undefined || row.wrote || !(early || isEarly(mark)) };
 }
 
 function tokenOf(row: Newest | undefined): RevisionToken {

@@ -80,7 +80,7 @@ interface Opened {
   /** Wakes other instances; never rejects. */
   notify: () => void;
   inboxSignals: InboxSignals;
-  /** With early release of the lock of the numbering, the line on which writes are made durable. */
+  /** The line on which writes are made durable that were released early, by this instance or another. */
   durable?: ClientPool | undefined;
   /** The names of the applied migrations, read without the ORM's connections. */
   applied(): Promise<string[]>;
@@ -97,7 +97,8 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   const connection = connectionOf(opened.orm);
   const { durable, notify } = opened;
   const barrier = durable && new Barrier({ commit: durableCommit(durable, clock), clock, log });
-  const transactions = new Transactions({ connection, clock, log, notify, barrier, failpoints });
+  const early = options.earlyRelease === true;
+  const transactions = new Transactions({ connection, clock, log, notify, early, barrier, failpoints });
   const close = async (): Promise<void> => {
     await opened.close();
     // What was committed last still has to be made durable.
@@ -148,11 +149,11 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
   const pool = new ClientPool({ url, clock, log, connecting, ...limits, settings: { jit: 'off' } });
   const factsPool = createFactsPool({ url, clock, log, connecting });
   const replicaPool = options.factsUrl == null ? null : createFactsPool({ url: options.factsUrl, clock, log });
-  // Of its own: who waits for it holds up nobody, and nobody holds it up. It connects with the first write.
+  // Of its own: who waits for it holds up nobody, and nobody holds it up. It connects with the first write that needs it; without
+  // early release, with one that changes nothing after another instance has released early.
   const settings = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' };
-  const durable = options.earlyRelease
-    ? new ClientPool({ url, clock, log, connecting, ...limits, max: ATTEMPTS, keep: true, settings })
-    : undefined;
+  const keep = options.earlyRelease === true;
+  const durable = new ClientPool({ url, clock, log, connecting, ...limits, max: ATTEMPTS, keep, settings });
   const dialect = createDialect(postgresSessions(pool));
   const orm = await openOrm({ kind: 'postgresql', dialect, name: serverOf(url).database, log });
   const wake = { url: options.directUrl ?? url, clock, log };

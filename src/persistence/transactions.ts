@@ -8,7 +8,7 @@ import { sleep } from '../base/wait.ts';
 import { ANY_REVISION, formatRevision, type RevisionToken } from '../engine/types.ts';
 import { authorOf, toRows } from './audit.ts';
 import type { Barrier } from './barrier.ts';
-import { type Concluded, conclude, type Ending, NONCE_BYTES, newestRevision, nonceOf } from './change-log.ts';
+import { type Concluded, conclude, type Ending, isEarly, NONCE_BYTES, newestRevision, nonceOf } from './change-log.ts';
 import type { Committed, Follower, Outcome, Statement, Tx } from './database.ts';
 import { failedToBegin, isUnbegun, isWorthRepeating, StatementFailed, toDatabaseError } from './driver/failures.ts';
 import type { Schema } from './entities/schema.ts';
@@ -26,7 +26,9 @@ interface TransactionsOptions {
   log: Logger;
   /** Wakes other instances after a write; never rejects. */
   notify: () => void;
-  /** Where the lock of the numbering is released before the commit lasts: what makes it last (docs/adr/0024-early-release.md). */
+  /** Whether the lock of the numbering is released before the commit lasts (docs/adr/0024-early-release.md). */
+  early: boolean;
+  /** What makes that commit last, and those of other instances; an embedded database needs none. */
   barrier?: Barrier | undefined;
   failpoints?: Failpoints | undefined;
 }
@@ -140,7 +142,7 @@ export class Transactions {
     }
     const { result, scopes } = outcome;
     const actor = authorOf(tx) ?? outcome.records?.[0]?.actor ?? null;
-    const nonce = nonceOf(clock.bytes(NONCE_BYTES));
+    const nonce = nonceOf(clock.bytes(NONCE_BYTES), this.#options.early);
     const concluded = await this.#commit(trx, { scopes, records, actor, nonce });
     return { ...concluded, result, announced: scopes.length > 0 };
   }
@@ -150,7 +152,9 @@ export class Transactions {
    * newest revision, since a later statement sees at least what earlier ones saw.
    */
   async #seen(tx: Tx, error: unknown): Promise<RevisionToken> {
-    return this.#options.barrier !== undefined && isNotFound(error) ? await newestRevision(tx) : ANY_REVISION;
+    if (this.#options.barrier === undefined || !isNotFound(error)) return ANY_REVISION;
+    const newest = await newestRevision(tx);
+    return this.#options.early || isEarly(newest) ? newest : ANY_REVISION;
   }
 
   /** Resolves when what the server has committed outlives it; else nobody may be told that it was done. */
@@ -174,9 +178,8 @@ export class Transactions {
    * may be sent as soon as the statement before it.
    */
   async #commit(trx: Transaction, ending: Ending): Promise<Concluded> {
-    const { barrier } = this.#options;
     try {
-      const concluded = conclude({ kysely: trx }, ending, barrier !== undefined);
+      const concluded = conclude({ kysely: trx }, ending, this.#options.early);
       await Promise.all([concluded, this.#options.failpoints?.hit('committing')]);
       await this.#options.connection.commit(trx);
       return await concluded;

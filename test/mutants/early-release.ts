@@ -62,8 +62,29 @@ export const EARLY_RELEASE: readonly Mutant[] = [
   mutant(
     'a deletion that may be lost is told as NOT_FOUND',
     'persistence/transactions.ts',
-    'this.#options.barrier !== undefined && isNotFound(error)',
-    'this.#options.barrier === undefined && isNotFound(error)',
+    'this.#options.barrier === undefined || !isNotFound(error)',
+    'isNotFound(error) || !isNotFound(error)',
+    'persistence/early-release',
+  ),
+  mutant(
+    'an instance without the key acknowledges what another has released early',
+    'persistence/change-log.ts',
+    '!(early || isEarly(mark))',
+    '!early',
+    'persistence/early-release',
+  ),
+  mutant(
+    'an instance without the key tells a deletion as NOT_FOUND that another has released early',
+    'persistence/transactions.ts',
+    'this.#options.early || isEarly(newest)',
+    'this.#options.early',
+    'persistence/early-release',
+  ),
+  mutant(
+    'a revision does not say that it was released early',
+    'persistence/change-log.ts',
+    '(early ? FIRST_EARLY : 0)',
+    '(early ? 0 : 0)',
     'persistence/early-release',
   ),
   mutant(

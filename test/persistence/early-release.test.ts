@@ -131,42 +131,48 @@ describe('while no standby confirms', () => {
     expect(settled.filter((one) => one.includes(':'))).toEqual([]);
   });
 
-  test('nobody is told of a state that may still be lost: a repeated revocation, a record that is gone, a send', async () => {
-    await standby(true);
-    const { settled, see } = watch();
-    const before = (await rows()).length;
-    const revoking = see('revoked', write('u:gone@example.com'));
-    await until(async () => (await rows()).length === before + 1);
-    const later = [
-      see(
-        'nothing left to revoke',
-        database.change(async () => ({ result: 0, scopes: [] })),
-      ),
-      see(
-        'not found',
-        database.change(() => Promise.reject(new UsherError('NOT_FOUND', 'It was deleted.'))),
-      ),
-      see(
-        'written without a revision',
-        database.change(async (tx) => ({ result: await personId(tx, 'sent@example.com'), scopes: [] })),
-      ),
-      see(
+  test.each(['the same instance', 'an instance without the key'])(
+    '%s tells nobody of a state that may still be lost: a repeated revocation, a record that is gone, a send',
+    async (who) => {
+      const other = who === 'the same instance' ? null : await openDatabase({ ...OPTIONS, url, earlyRelease: false });
+      const asked = other ?? database;
+      await standby(true);
+      const { settled, see } = watch();
+      const before = (await rows()).length;
+      const revoking = see('revoked', write('u:gone@example.com'));
+      await until(async () => (await rows()).length === before + 1);
+      const later = [
+        see(
+          'nothing left to revoke',
+          asked.change(async () => ({ result: 0, scopes: [] })),
+        ),
+        see(
+          'not found',
+          asked.change(() => Promise.reject(new UsherError('NOT_FOUND', 'It was deleted.'))),
+        ),
+        see(
+          'written without a revision',
+          asked.change(async (tx) => ({ result: await personId(tx, `sent-by-${who.length}@example.com`), scopes: [] })),
+        ),
+        see(
+          'audited',
+          asked.change(async () => ({ result: 0, scopes: [], records: [{ actor: 'cli', action: 'thing.refused' }] })),
+        ),
+      ];
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      expect(settled).toEqual([]);
+      await standby(false);
+      await Promise.all([revoking, ...later]);
+      expect(settled.toSorted()).toEqual([
         'audited',
-        database.change(async () => ({ result: 0, scopes: [], records: [{ actor: 'cli', action: 'thing.refused' }] })),
-      ),
-    ];
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    expect(settled).toEqual([]);
-    await standby(false);
-    await Promise.all([revoking, ...later]);
-    expect(settled.toSorted()).toEqual([
-      'audited',
-      'not found: NOT_FOUND',
-      'nothing left to revoke',
-      'revoked',
-      'written without a revision',
-    ]);
-  });
+        'not found: NOT_FOUND',
+        'nothing left to revoke',
+        'revoked',
+        'written without a revision',
+      ]);
+      await other?.close();
+    },
+  );
 
   test('closing waits for what is being made durable', async () => {
     const before = (await rows()).length;
@@ -195,6 +201,21 @@ describe('while no standby confirms', () => {
       await Promise.all(writing);
       expect(settled.toSorted()).toEqual(['one', 'two']);
     } finally {
+      await late.close();
+    }
+  });
+
+  test('a write without the key that changes nothing waits for nobody, where the newest one was not released early', async () => {
+    const late = await openDatabase({ ...OPTIONS, url, earlyRelease: false });
+    try {
+      const { revision } = await write('u:durable@example.com', late);
+      await standby(true);
+      const nothing = late.change(async () => ({ result: 0, scopes: [] }));
+      await expect(nothing).resolves.toMatchObject({ revision });
+      const gone = late.change(() => Promise.reject(new UsherError('NOT_FOUND', 'It was deleted.')));
+      await expect(gone).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    } finally {
+      await standby(false);
       await late.close();
     }
   });
