@@ -22,12 +22,11 @@ export default async function setup(): Promise<void> {
   const templates = mkdtempSync(join(tmpdir(), 'usher-test-'));
   const server = await startPostgres();
   const lines = { ...WORKING_LINES, max_client_conn: 2000, server_idle_timeout: 5 };
-  const pooler =
-    process.env.USHER_POOLED === 'true' ? await PgBouncer.start(await roleWithLimits(server), lines) : undefined;
+  const pooler = process.env.USHER_POOLED === 'true' ? await PgBouncer.start(server.url, lines) : undefined;
   running.current = { server, templates, pooler };
   process.env[SERVER_VARIABLE] = server.url;
   process.env[TEMPLATES_VARIABLE] = templates;
-  if (pooler !== undefined) process.env[POOLER_VARIABLE] = pooler.url(server.url);
+  if (pooler !== undefined) process.env[POOLER_VARIABLE] = pooler.url(await roleWithLimits(server));
   await prepareTemplate(server);
 }
 

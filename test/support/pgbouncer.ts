@@ -57,13 +57,16 @@ export class PgBouncer {
       listen_addr: '127.0.0.1',
       listen_port: port,
       unix_socket_dir: '',
-      auth_type: 'any',
+      // A client is whom it says, on the server too; that one lets everybody in, and says who is there.
+      auth_type: 'trust',
+      auth_user: url.username,
+      auth_dbname: 'postgres',
       pool_mode: 'transaction',
       ...lines,
     };
     const text = [
       '[databases]',
-      `* = host=${url.hostname} port=${url.port} user=${url.username}`,
+      `* = host=${url.hostname} port=${url.port}`,
       '[pgbouncer]',
       ...Object.entries(settings).map(([name, value]) => `${name} = ${value}`),
     ];

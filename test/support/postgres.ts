@@ -20,9 +20,18 @@ export function reached(url: string): { url: string; directUrl: string | null } 
   const pooler = process.env[POOLER_VARIABLE];
   if (pooler === undefined) return { url, directUrl: null };
   const through = new URL(url);
-  through.host = new URL(pooler).host;
+  const { host, username } = new URL(pooler);
+  through.host = host;
+  // Its own role has limits that a session cannot bring along; another one that a test makes stays.
+  if (through.username === new URL(process.env[SERVER_VARIABLE] ?? url).username) through.username = username;
   return { url: through.href, directUrl: url };
 }
+
+/** Past the pooler: for a test that keeps a connection of the server to itself. */
+export const straight = (url: string | null): { url: string; directUrl: null } => ({ url: url ?? '', directUrl: null });
+
+/** Whether services go by the pooler. */
+export const isPooled = (): boolean => process.env[POOLER_VARIABLE] !== undefined;
 
 /** The environment of a service on that database, reached likewise; null is an embedded one, wherever DATA_DIR says. */
 export function databaseEnv(url: string | null): Record<string, string> {
