@@ -39,7 +39,7 @@ import { createEngine, openDecisionLog } from './decision-log.ts';
 import { buildFeatures, type Features } from './features.ts';
 import { type Addresses, Listeners, Reached } from './listeners.ts';
 import { openSecretKey } from './mail.ts';
-import { exposeMetrics } from './metrics.ts';
+import { exposeBarrier, exposeMetrics } from './metrics.ts';
 import { Readiness } from './readiness.ts';
 import { ReloadMetrics } from './reload-metrics.ts';
 import type { ReloadTarget } from './reloader.ts';
@@ -278,6 +278,7 @@ async function build(config: Config, base: Base): Promise<App> {
   const grpcParts = { engine, watch, keys, clock, log, metrics, checks, tls: files.grpc };
   const answering = isRpc && processes === null ? buildGrpc(config, grpcParts) : null;
   exposeMetrics(own, { engine, watch, grpc: metrics, checks, factsBytes: sharesOf(config.cache).facts });
+  if (database.barrier !== null) exposeBarrier(own, database.barrier);
   const reloads = new ReloadMetrics(registry, files);
   const reloaded = { clock, log, keys, gateway, grpc: answering, processes, worker, link: null, metrics: reloads };
   const listeners = new Listeners({

@@ -10,6 +10,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Watch } from '../engine/watch.ts';
 import type { GrpcMetrics } from '../grpc/metrics.ts';
 import type { CheckCache } from '../grpc/request-cache.ts';
+import type { BarrierCounters } from '../persistence/barrier.ts';
 import type { UpstreamCounters } from '../upstream/remote-facts.ts';
 
 /** What is counted. */
@@ -36,6 +37,26 @@ export function exposeUpstream(registry: Registry, upstream: UpstreamCounters): 
   counter(registry, 'usher_upstream_calls_total', 'Calls to the upstream for facts.', () => upstream.calls);
   counter(registry, 'usher_upstream_failures_total', 'Those that failed.', () => upstream.failures);
   counter(registry, 'usher_upstream_follows_total', 'Streams of changes that were opened.', () => upstream.follows);
+}
+
+/** Of early release: how writes are made durable together. */
+export function exposeBarrier(registry: Registry, barrier: BarrierCounters): void {
+  gauge(registry, 'usher_barrier_waiting', 'Writes that wait to be durable.', () => barrier.waiting);
+  counter(registry, 'usher_barrier_commits_total', 'Durable commits for those that wait.', () => barrier.commits);
+  counter(registry, 'usher_barrier_failures_total', 'Durable commits that failed.', () => barrier.failures);
+  new Counter({
+    name: 'usher_barrier_writes_total',
+    help: 'Writes that waited to be durable: passed, or refused, as nobody knows whether they last.',
+    labelNames: ['result'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc({ result: 'passed' }, barrier.passed);
+      this.inc({ result: 'refused' }, barrier.refused);
+    },
+  });
+  const waits = { name: 'usher_barrier_wait_seconds', help: 'How long writes waited to be durable.' };
+  exposeHistogram(registry, waits, () => [barrier.waits.read({})]);
 }
 
 export function exposeDecisionLog(registry: Registry, lines: Pick<LineWriter, 'written' | 'dropped'>): void {

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { FlatHistogram } from '../base/flat-histogram.ts';
 import { FailureLog, type Logger } from '../base/telemetry.ts';
 import { sleep } from '../base/wait.ts';
 import { formatRevision, type RevisionToken } from '../engine/types.ts';
@@ -26,6 +27,20 @@ const OVERDUE_MS = 1000;
 /** Attempts at once. */
 export const ATTEMPTS = 3;
 
+/** What a scrape reads of a barrier. */
+export class BarrierCounters {
+  /** Writes that wait now. */
+  waiting = 0;
+  /** Durable commits, and those that failed or did not answer. */
+  commits = 0;
+  failures = 0;
+  /** Writes that were let through, and those of which nobody knows whether they last. */
+  passed = 0;
+  refused = 0;
+  /** How long writes waited, in seconds: about what the disk and the standby take. */
+  readonly waits = new FlatHistogram([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]);
+}
+
 interface Waiter {
   mark: RevisionToken;
   since: number;
@@ -42,6 +57,7 @@ interface Waiter {
  * durable: after a failover a commit succeeds as well, and the revision may be lost.
  */
 export class Barrier {
+  readonly counters: BarrierCounters = new BarrierCounters();
   readonly #options: BarrierOptions;
   readonly #trouble: FailureLog;
   readonly #waiting = new Set<Waiter>();
@@ -68,14 +84,22 @@ export class Barrier {
   async pass(mark: RevisionToken): Promise<void> {
     if (mark.number === 0 || (mark.number === this.#last?.number && mark.nonce === this.#last.nonce)) return;
     const { clock } = this.#options;
+    const { counters } = this;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const since = clock.monotonic();
+    counters.waiting++;
     const waiter: Waiter = { mark, since, attempts: 0, isSettled: false, passed: resolve, failed: reject };
     const cancel = clock.after(LONGEST_MS, () => reject(new Error('the revision was not durable in time')));
     this.#wait(waiter);
     try {
       await promise;
+      counters.passed++;
+    } catch (error) {
+      counters.refused++;
+      throw error;
     } finally {
+      counters.waiting--;
+      counters.waits.observe((clock.monotonic() - since) / 1000);
       waiter.isSettled = true;
       this.#waiting.delete(waiter);
       cancel();
@@ -126,6 +150,7 @@ export class Barrier {
     for (const waiter of together) waiter.attempts++;
     try {
       const found = await commit(together.map(({ mark }) => mark));
+      this.counters.commits++;
       this.#trouble.succeeded();
       for (const [position, { mark, isSettled, passed, failed }] of together.entries()) {
         if (found.has(position)) {
@@ -138,6 +163,7 @@ export class Barrier {
       }
       return true;
     } catch (error) {
+      this.counters.failures++;
       this.#trouble.failed(error);
       for (const waiter of together) {
         waiter.attempts--;

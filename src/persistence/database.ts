@@ -1,5 +1,6 @@
 import type { CompiledQuery, Kysely } from 'kysely';
 import type { FactsSource, ReplicaSource, Revision, RevisionToken } from '../engine/types.ts';
+import type { BarrierCounters } from './barrier.ts';
 import type { Schema } from './entities/schema.ts';
 import type { InboxSignals } from './signals.ts';
 
@@ -73,6 +74,8 @@ export interface Database {
   readonly facts: FactsSource;
   /** Replicas that may answer them, null for none; on connections of their own. */
   readonly replica: ReplicaSource | null;
+  /** What the barrier of early release counts; null without it. */
+  readonly barrier: BarrierCounters | null;
   /** Tells other instances whose inbox changed. */
   readonly inboxSignals: InboxSignals;
   /** Runs `fn` in a read-only transaction on one snapshot. */

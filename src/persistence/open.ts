@@ -112,6 +112,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     kind: opened.kind,
     facts: opened.facts,
     replica: opened.replica,
+    barrier: early ? (barrier?.counters ?? null) : null,
     inboxSignals: opened.inboxSignals,
     read: (fn) => transactions.read(fn),
     change: (fn) => transactions.change(fn),

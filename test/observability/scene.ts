@@ -39,6 +39,7 @@ export async function openScene(): Promise<Scene> {
         DECISION_LOG_SAMPLE: '1',
         DECISION_LOG_FILE: join(folder, 'decisions.log'),
         GRPC_PROCESSES: '2',
+        DATABASE_EARLY_RELEASE: 'true',
       },
     });
     closing.defer(() => usher.close());
@@ -58,6 +59,7 @@ export async function openScene(): Promise<Scene> {
         await Promise.all([...doors, ...plain.doors].map((door) => askAt(door)));
         await root.get('/api/users');
         await send();
+        await usher.app.database.change(async () => ({ result: null, scopes: ['u:nobody@example.com'] }));
       },
       close: () => closing.disposeAsync(),
     };

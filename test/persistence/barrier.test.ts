@@ -210,6 +210,9 @@ describe('the barrier', () => {
     await Promise.all(Array.from({ length: 16 }, () => barrier.pass(cluster.write())));
     // The first goes alone, since nobody else was there.
     expect(cluster.commits).toBe(2);
+    const { waits, ...counts } = barrier.counters;
+    expect(counts).toEqual({ waiting: 0, commits: 2, failures: 0, passed: 16, refused: 0 });
+    expect(waits.read({}).count).toBe(16);
   });
 
   test('is not needed for what passed last, nor for an empty log', async () => {
@@ -238,8 +241,16 @@ describe('the barrier', () => {
     await clock.advance(2900);
     expect(settled).toEqual([]);
     expect(attempts).toBeGreaterThan(10);
+    expect(barrier.counters.waiting).toBe(1);
     await clock.advance(200);
     expect(settled).toEqual(['the revision could not be made durable']);
+    const { waits, ...counts } = barrier.counters;
+    expect(counts).toEqual({ waiting: 0, commits: 0, failures: attempts, passed: 0, refused: 1 });
+    const longest = waits
+      .read({})
+      .buckets.filter(({ count }) => count === 0)
+      .at(-1);
+    expect(longest?.le).toBe(2.5);
     const before = attempts;
     await clock.advance(10_000);
     expect(attempts).toBe(before);
