@@ -1,6 +1,7 @@
 // Runs the tours of README.md and of the guides against a started service and compares what each command prints with what the
 // document says. There a command is followed by its output as lines beginning with `# → `; `…` in them stands for anything.
-// Usage: USHER_URL=http://127.0.0.1:8080 USHER_GRPC=127.0.0.1:50051 node .ci/tour.mjs [DOCUMENT…]
+// Usage: USHER_URL=http://127.0.0.1:8080 USHER_GRPC=127.0.0.1:50051 node .ci/tour.mjs [--seconds] [DOCUMENT…]
+// `--seconds` prints how long each step took.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +14,9 @@ process.on('exit', () => rmSync(files, { recursive: true, force: true }));
 const here = (text) =>
   text.replaceAll('http://localhost:8080', rest).replaceAll('localhost:50051', grpc).replaceAll('/tmp/', `${files}/`);
 
-const named = process.argv.slice(2);
+const options = process.argv.slice(2);
+const timed = options.includes('--seconds');
+const named = options.filter((option) => option !== '--seconds');
 for (const document of named.length > 0
   ? named
   : [
@@ -32,7 +35,12 @@ function run(document) {
   const folder = mkdtempSync(join(tmpdir(), 'usher-tour.'));
   try {
     // One shell for all, so that variables live on; USHER_URL makes the commands ask this very service.
-    const script = steps.map(({ command }, i) => `{\n${here(command)}\n} >'${folder}/${i}' 2>&1\n`).join('');
+    const script = steps
+      .map(
+        ({ command }, i) =>
+          `begun=$SECONDS\n{\n${here(command)}\n} >'${folder}/${i}' 2>&1\n${timed ? duration(command) : ''}`,
+      )
+      .join('');
     writeFileSync(join(folder, 'tour.sh'), script);
     spawnSync('bash', [join(folder, 'tour.sh')], { stdio: 'inherit', env: { ...process.env, USHER_URL: rest } });
     const wrong = steps.filter(({ command, output }, i) => {
@@ -47,6 +55,12 @@ function run(document) {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Prints the seconds since `begun`, and the first line of the command. */
+function duration(command) {
+  const title = command.slice(0, 90).split('\n')[0].replaceAll("'", "'\\''");
+  return `printf '%5d s  %s\\n' "$((SECONDS - begun))" '${title}'\n`;
 }
 
 function stepsOf(document) {

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 
 const [main] = process.argv.slice(2);
+const port = Number(process.env.SMTP_PORT ?? 1025);
 const url = process.env.USHER_URL ?? 'http://127.0.0.1:8080';
 const usher = (...args) => execFileSync(process.execPath, [main, ...args], { encoding: 'utf8' }).trim();
 
@@ -19,8 +20,8 @@ async function call(method, path, body) {
 const brand = (await call('GET', '/api/admin/brands')).find(({ isDefault }) => isDefault);
 await call('PUT', `/api/admin/brands/${brand.id}`, {
   emailFrom: 'usher@example.com',
-  smtp: { host: '127.0.0.1', port: Number(process.env.SMTP_PORT ?? 1025) },
+  smtp: { host: '127.0.0.1', port },
 });
 console.log(
-  'The demonstration is loaded, and its mail goes to http://localhost:8025. The log of `usher` has the link to the panel.',
+  `The demonstration is loaded, and its mail goes to port ${port}. The log of \`usher\` has the link to the panel.`,
 );
