@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -219,6 +220,24 @@ describe('refused bytes after a request in progress', () => {
     const world = await startWorld({ routes: exampleRoutes });
     waiting.current = null;
     expect(await saidBy(world.port, 'GET /t/wait HTTP/1.1\r\nHost: x\r\n\r\nthis is no HTTP\r\n\r\n')).toBe('');
+    await world.close();
+  });
+});
+
+describe('a connection that its client resets', () => {
+  test.each([
+    ['between two requests', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['within a request', HALF_HEADER],
+  ])('a connection that is reset %s is not logged as a refused request', async (_, bytes) => {
+    const world = await startWorld();
+    const socket = net.connect(world.port, '127.0.0.1');
+    socket.write(bytes);
+    // Half a request is not answered.
+    if (bytes === HALF_HEADER) await once(socket, 'connect');
+    else await once(socket, 'data');
+    socket.resetAndDestroy();
+    await until(() => world.lines.some(({ msg }) => msg === 'connection reset by its client'));
+    expect(world.lines.filter(({ msg }) => msg === 'request refused by the parser')).toEqual([]);
     await world.close();
   });
 });

@@ -196,13 +196,19 @@ export class Connections {
       socket.destroy();
       return;
     }
+    if (error.code === 'ECONNRESET') {
+      // No request was refused: probes of HAProxy end their connections so, several times a second.
+      log.debug({ code: error.code }, 'connection reset by its client');
+      socket.destroy();
+      return;
+    }
     const id = requestId(undefined);
     const { status, message } = PARSER_FAULTS[error.code ?? ''] ?? {
       status: 400,
       message: 'The request is not well-formed HTTP.',
     };
     log.info({ requestId: id, status, code: error.code }, 'request refused by the parser');
-    if (!socket.writable || error.code === 'ECONNRESET' || this.#isAnswering(socket)) {
+    if (!socket.writable || this.#isAnswering(socket)) {
       socket.destroy();
       return;
     }
