@@ -25,7 +25,7 @@ const asUser = isRoot ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '-
 function environment(): NodeJS.ProcessEnv {
   const strange = /^(?:npm_|CLUSTER$|PORTS$|USHER_|DATABASE_)/;
   const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !strange.test(name)));
-  return { ...own, HOME: home, XDG_CONFIG_HOME: join(home, '.config') };
+  return { ...own, HOME: home, TMPDIR: home, XDG_CONFIG_HOME: join(home, '.config') };
 }
 
 /** Ends what a failed walk has left running: the processes whose identifiers it wrote down. */
@@ -37,8 +37,8 @@ function endRest(): string[] {
   } catch {
     return []; // the walk has cleaned up, or never began
   }
-  const command = [...asUser, join(clone, 'deploy/cluster/cluster'), 'down'];
-  spawnSync(command[0] ?? '', command.slice(1), { env: environment(), stdio: 'inherit' });
+  const [file = '', ...args] = [...asUser, join(clone, 'deploy/cluster/cluster'), 'down'];
+  spawnSync(file, args, { env: environment(), stdio: 'inherit' });
   return names;
 }
 
@@ -51,22 +51,17 @@ function isAlive(pid: number): boolean {
   }
 }
 
-let left: string[] = [];
 try {
   chmodSync(work, 0o755);
   mkdirSync(home);
   execFileSync('git', ['clone', '--quiet', '--no-hardlinks', ROOT, clone]);
   if (isRoot) execFileSync('chown', ['-R', `${NOBODY}:${NOBODY}`, work]);
-  const command = [...asUser, 'timeout', String(LIMIT_SECONDS), 'node', '.ci/tour.mjs', '--seconds', DOCUMENT];
-  const { status } = spawnSync(command[0] ?? '', command.slice(1), {
-    cwd: clone,
-    env: environment(),
-    stdio: 'inherit',
-  });
-  left = endRest();
+  const walk = ['timeout', String(LIMIT_SECONDS), 'node', '.ci/tour.mjs', '--seconds', DOCUMENT];
+  const [file = '', ...args] = [...asUser, ...walk];
+  const { status } = spawnSync(file, args, { cwd: clone, env: environment(), stdio: 'inherit' });
+  const left = endRest();
   must(status === 0, `the commands of ${DOCUMENT} do not print what it says`);
   must(left.length === 0, `left running: ${left.join(', ')}`);
 } finally {
-  if (left.length === 0) endRest();
   rmSync(work, { recursive: true });
 }
