@@ -79,6 +79,18 @@ describe('bin/node', () => {
     expect(launched({ PATH: inFront(pretend('v20.20.2')) })).toBe(OWN);
   });
 
+  test('bin/node does not take itself for the `node` of PATH, by its own name or by a link', () => {
+    const folders = [join(ROOT, 'bin'), mkdtempSync(join(folder, 'linked-'))];
+    symlinkSync(LAUNCHER, join(folders[1] ?? '', 'node'));
+    for (const first of folders) {
+      const { npm_node_execpath: _, ...rest } = process.env;
+      const env = { ...rest, PATH: [first, process.env.PATH].join(delimiter) };
+      // It would call itself without end, a process each time: `timeout` ends all of them.
+      const bounded = ['5', LAUNCHER, '-p', 'process.execPath'];
+      expect(spawnSync('timeout', bounded, { env, encoding: 'utf8' }).stdout.trim()).toBe(OWN);
+    }
+  });
+
   test('bin/node replaces itself with Node.js, so that signals and exit codes pass through', async () => {
     expect(spawnSync(LAUNCHER, ['-e', 'process.exit(7)']).status).toBe(7);
     const waiting =
