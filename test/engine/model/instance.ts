@@ -20,6 +20,7 @@ import { answerOf, effectiveOf } from '../../oracle/oracle.ts';
 import type { Rows } from '../../oracle/rows.ts';
 import { asDecision, groundsOf, memberOf, policyOf } from '../../oracle/storage.ts';
 import { NAMES, pick, type Random } from '../../oracle/world.ts';
+import { Durability } from './durability.ts';
 import { BEHIND, LEG, type Make, SmallFacts, SmallFollower, SmallReplica, TTL } from './settings.ts';
 import type { State } from './simulated-database.ts';
 import type { Simulation } from './simulation.ts';
@@ -43,14 +44,17 @@ export class Instance {
   #healedAt = 0;
   readonly #asking = new Set<Asked>();
   readonly #kept = new Map<Question, KeptQuestion>();
+  /** In a world with early release. */
+  readonly #durability: Durability | null;
 
   /** The instance that this one reads from: null for the database. */
   readonly #upstream: Instance | null;
 
-  constructor(world: Simulation, make: Make, upstream: Instance | null = null) {
+  constructor(world: Simulation, make: Make, upstream: Instance | null = null, early: boolean | null = null) {
     this.#world = world;
     this.#make = make;
     this.#upstream = upstream;
+    this.#durability = early === null ? null : new Durability(world, make, early, () => this.#cut);
     this.engine = new (make.Engine ?? Engine)({
       source: upstream === null ? this.#source() : this.#wireTo(upstream),
       replica: upstream === null && world.replicas.length > 0 ? this.#replica() : null,
@@ -143,6 +147,9 @@ export class Instance {
   wake: () => void = () => undefined;
 
   lose(revision: Revision): void {
+    if (this.#durability !== null && this.#acknowledged > revision) {
+      this.#world.fail('A5: a failover took an acknowledged write away');
+    }
     this.#acknowledged = Math.min(this.#acknowledged, revision);
     for (const asked of this.#asking) {
       asked.acknowledged = Math.min(asked.acknowledged, revision);
@@ -159,30 +166,37 @@ export class Instance {
   }
 
   write(): void {
-    this.#change(() => this.#world.database.commit(this.#world.now));
+    this.#change('written', () => this.#world.database.commit(this.#world.now, this.#durability?.early));
   }
 
   /** A repeated revocation: nothing to change, no revision of its own, yet as good as the first. */
   writeNothing(): void {
-    this.#change(() => this.#world.database.head);
+    this.#change('nothing', () => this.#world.database.head);
   }
 
-  /** As `database.change`: commit, reach, failing that forget everything, then acknowledge and tell the others. */
-  #change(commit: () => Revision): void {
+  /** As `database.change`: commit, last, reach, failing that forget everything, then acknowledge and tell the others. */
+  #change(what: 'written' | 'nothing', commit: () => Revision): void {
     if (this.#cut) return;
     this.#world.job(() => {
       const revision = commit();
       const made = this.#world.database.newest;
+      const mark = { number: revision, nonce: made.nonce };
       this.#world.job(async () => {
+        const lasting = this.#durability?.lasts(mark, what);
         if (this.#make.acknowledge !== 'before-reach') {
           // Sometimes too late: then what is cached is forgotten instead.
           if (this.#world.random(100) < 100 * this.#world.temper.late) this.engine.dropAll();
-          else await this.engine.reach({ number: revision, nonce: made.nonce }).catch(() => this.engine.dropAll());
+          else await this.engine.reach(mark).catch(() => this.engine.dropAll());
         }
-        // The database may have been restored meanwhile: then there is nothing to acknowledge.
-        if (this.#world.database.called(revision).at(-1) !== made || this.#world.database.head < revision) return;
+        if ((await lasting) === false) return this.engine.dropAll();
+        if (!this.#world.database.has(mark)) {
+          // The database may have been restored meanwhile: then there is nothing to acknowledge. What lasts is not lost.
+          if (this.#durability !== null)
+            this.#world.fail('A5: a write was acknowledged that a failover had taken away');
+          return;
+        }
         this.#acknowledged = Math.max(this.#acknowledged, revision);
-        this.#told = { number: revision, nonce: made.nonce };
+        this.#told = mark;
         for (const { wake } of this.#world.instances) if (this.#world.random(3) > 0) this.#world.job(() => wake());
       });
     });

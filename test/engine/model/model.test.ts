@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { DURABILITY_MUTANTS } from './durability-mutants.ts';
 import { MODEL_MUTANTS } from './mutants.ts';
 import { REPLICA_MUTANTS } from './replica-mutants.ts';
 import type { Make } from './settings.ts';
@@ -32,6 +33,7 @@ describe('random schedules of the engine', () => {
     { through: 'two instances, an edge of one of them, and an edge of that', shape: { edges: true }, share: 0.45 },
     { through: 'two instances with replicas', shape: { replicas: true }, share: 0.6 },
     { through: 'two instances with replicas, and edges', shape: { replicas: true, edges: true }, share: 0.45 },
+    { through: 'two instances with early release', shape: { early: true }, share: 0.45 },
   ])(
     "every answer is the database's at its revision, and fresh enough, through $through",
     async ({ shape, share }) => {
@@ -67,6 +69,17 @@ describe('random schedules of the engine', () => {
       for (let seed = 1; seed <= PATIENCE && seen === null; seed++)
         seen = await broken(seed, REPLICA_MUTANTS[name] as Make, { replicas: true });
       expect(seen).toMatch(/^A[1234]: /);
+    },
+    120_000,
+  );
+
+  test.each(Object.keys(DURABILITY_MUTANTS))(
+    'the model detects the mutant of early release: %s',
+    async (name) => {
+      let seen: string | null = null;
+      for (let seed = 1; seed <= PATIENCE && seen === null; seed++)
+        seen = await broken(seed, DURABILITY_MUTANTS[name] as Make, { early: true });
+      expect(seen).toMatch(/^A5: /);
     },
     120_000,
   );

@@ -4,6 +4,7 @@ import type { FactServer } from '../../../src/engine/fact-server.ts';
 import { Facts } from '../../../src/engine/facts.ts';
 import { Follower } from '../../../src/engine/follower.ts';
 import { Replica, type ReplicaOptions } from '../../../src/engine/replica.ts';
+import type { DurableCommit } from '../../../src/persistence/barrier.ts';
 import type { SimulatedDatabase } from './simulated-database.ts';
 import type { Served } from './wire.ts';
 
@@ -22,6 +23,10 @@ export interface Make {
   Engine?: typeof Engine;
   Database?: typeof SimulatedDatabase;
   acknowledge?: 'before-reach';
+  /** Which writes are acknowledged without the barrier: own ones, those that change nothing, or those over what another released early. */
+  unproven?: 'written' | 'nothing' | 'foreign';
+  /** What the barrier takes for a durable commit. */
+  durable?: (commit: DurableCommit, database: SimulatedDatabase) => DurableCommit;
   /** What an edge is served in place of what its upstream's server says. */
   serve?: (served: FactServer, upstream: Engine) => Served;
 }

@@ -1,9 +1,11 @@
 /**
  * A database that keeps every state it ever had, in every history that it ever had: commits are atomic and get the next
  * revision, a restore goes back to an earlier one, and what is committed after that is another history under the same numbers.
+ * A commit that is released early can be seen before it is durable.
  */
-import { randomUUID } from 'node:crypto';
-import type { Change, LogWindow, Revision } from '../../../src/engine/types.ts';
+import { randomBytes } from 'node:crypto';
+import type { Change, LogWindow, Revision, RevisionToken } from '../../../src/engine/types.ts';
+import { NONCE_BYTES, nonceOf } from '../../../src/persistence/change-log.ts';
 import { applyTo, NO_ROWS, type Operation, type Rows } from '../../oracle/rows.ts';
 import { scopesOf } from '../../oracle/storage.ts';
 import { NAMES, type Random, randomOperation } from '../../oracle/world.ts';
@@ -26,6 +28,11 @@ export class SimulatedDatabase {
   #states: State[];
   /** Rows of the log up to this revision are gone. */
   #pruned = 0;
+  /** What survives the server that is the primary now. */
+  #durable: Revision = 0;
+  #releasesEarly = false;
+  /** Which server is the primary. */
+  server = 0;
   /** A commit that a replica shows already. */
   #prepared: State | undefined;
 
@@ -59,12 +66,32 @@ export class SimulatedDatabase {
     return [...this.#all.values()].filter((state) => state.revision === revision);
   }
 
-  /** One to three writes in one commit. Answers its revision. */
-  commit(now: number): Revision {
+  has({ number, nonce }: RevisionToken): boolean {
+    return this.#states[number]?.nonce === nonce;
+  }
+
+  /** One to three writes in one commit, durable when it is seen or released early. Answers its revision. */
+  commit(now: number, early = false): Revision {
+    this.#releasesEarly = early;
     const prepared = this.#prepared;
     if (prepared === undefined || prepared.parent !== this.newest) this.append(now, ...this.#writes());
     else this.#show(now, prepared);
+    if (!early) this.#durable = this.head;
     return this.head;
+  }
+
+  /** Makes everything durable up to that revision. */
+  flush(to: Revision): void {
+    this.#durable = Math.max(this.#durable, to);
+  }
+
+  protected nonce(early = this.#releasesEarly): string {
+    return nonceOf(randomBytes(NONCE_BYTES), early);
+  }
+
+  /** The primary dies, and a standby takes its place that has what is durable, or more. Answers its newest revision. */
+  failOver(now: number): Revision {
+    return this.restore(now, this.#durable + this.#random(1 + this.head - this.#durable));
   }
 
   /** The next commit, before it is seen here. It is lost where the database is restored first. */
@@ -91,7 +118,7 @@ export class SimulatedDatabase {
   #made(rows: Rows, scopes: readonly string[]): State {
     const parent = this.newest;
     const revision = parent.revision + 1;
-    return { revision, nonce: randomUUID(), rows, scopes, parent, supersededAt: Number.POSITIVE_INFINITY };
+    return { revision, nonce: this.nonce(), rows, scopes, parent, supersededAt: Number.POSITIVE_INFINITY };
   }
 
   #show(now: number, state: State): void {
@@ -126,6 +153,8 @@ export class SimulatedDatabase {
     const revision = Math.max(this.#pruned, to, 0);
     this.newest.supersededAt = now;
     this.#states = this.#states.slice(0, revision + 1);
+    this.#durable = revision;
+    this.server++;
     this.newest.supersededAt = Number.POSITIVE_INFINITY;
     return revision;
   }

@@ -6,6 +6,7 @@
  * A2: that revision is at least every write acknowledged there before the question, and at least the caller's token.
  * A3: no answer was overtaken longer ago than the TTL, nor, while the database answers, than a poll and its round trips.
  * A4: where nothing befalls anything but replicas, nothing is refused.
+ * A5: with early release, no failover takes away what was acknowledged.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../../src/base/clock.ts';
@@ -32,10 +33,14 @@ const TEMPERS_OF_EDGES = [
 /** With replicas: a world in which hardly anything happens but to them. */
 const QUIET = { writes: 3, log: 1000, late: 0, cuts: 0, heals: 0, breaks: 0, small: false } as const;
 const TEMPERS_OF_REPLICAS = [...TEMPERS_OF_EDGES, QUIET] as const;
+/** With early release: a primary that dies again and again under writers. */
+const DYING = { writes: 200, log: 1000, late: 0, cuts: 2, heals: 20, breaks: 60, small: false } as const;
+const TEMPERS_OF_EARLY = [...TEMPERS, DYING] as const;
 
 export interface Shape {
   readonly edges?: boolean;
   readonly replicas?: boolean;
+  readonly early?: boolean;
 }
 
 export class Simulation {
@@ -43,7 +48,7 @@ export class Simulation {
   readonly database: SimulatedDatabase;
   readonly replicas: readonly SimulatedReplica[];
   readonly instances: Instance[];
-  readonly temper: (typeof TEMPERS_OF_REPLICAS)[number];
+  readonly temper: (typeof TEMPERS_OF_REPLICAS)[number] | typeof DYING;
   /** Asked again and again, so that questions meet cached decisions. */
   readonly questions: readonly Question[];
   now = 0;
@@ -53,15 +58,18 @@ export class Simulation {
   #jobs: { by: number; fn: () => void }[] = [];
   #failure: Error | undefined;
   #isClosing = false;
+  /** Whether a new history may lack what was acknowledged, as a restored backup does. */
+  readonly #loses: boolean;
 
   /**
    * @param edges whether two more read from the first: one from it, the other from that one
    * @param replicas whether the first two read facts from replicas
+   * @param early whether writes are released early, and only failovers lose commits
    */
-  constructor(seed: number, make: Make, { edges = false, replicas = false }: Shape = {}) {
+  constructor(seed: number, make: Make, { edges = false, replicas = false, early = false }: Shape = {}) {
     this.random = seeded(seed);
     this.database = new (make.Database ?? SimulatedDatabase)(this.random);
-    const tempers = replicas ? TEMPERS_OF_REPLICAS : edges ? TEMPERS_OF_EDGES : TEMPERS;
+    const tempers = early ? TEMPERS_OF_EARLY : replicas ? TEMPERS_OF_REPLICAS : edges ? TEMPERS_OF_EDGES : TEMPERS;
     this.temper = tempers[seed % tempers.length] as Simulation['temper'];
     this.questions = Array.from({ length: 16 }, () => randomQuestion(this.random));
     SmallFacts.small = this.temper.small;
@@ -70,7 +78,10 @@ export class Simulation {
     // Half of the replicas' schedules remember enough for them to be used.
     if (replicas) SmallFollower.recent = this.random(2) === 0 ? 50 : 3;
     this.replicas = replicas ? [0, 1].map(() => new SimulatedReplica(this.database, this.random)) : [];
-    this.instances = [new Instance(this, make), new Instance(this, make)];
+    this.#loses = !early;
+    // In half of the schedules one of the two does not have it.
+    const releases = early ? [true, seed % 2 === 0] : [null, null];
+    this.instances = releases.map((own) => new Instance(this, make, null, own));
     for (let left = edges ? 2 : 0; left > 0; left--) {
       this.instances.push(new Instance(this, make, edges && left === 2 ? this.instances[0] : this.instances.at(-1)));
     }
@@ -174,7 +185,8 @@ export class Simulation {
   }
 
   #restore(): void {
-    const revision = this.database.restore(this.now);
+    const { database, now } = this;
+    const revision = this.#loses ? database.restore(now) : database.failOver(now);
     // What was acknowledged beyond it is lost by the database, not by the instances.
     for (const instance of this.instances) instance.lose(revision);
   }
