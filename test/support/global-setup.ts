@@ -1,5 +1,4 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { LIMITS_OF_ROLE, PgBouncer, WORKING_LINES } from './pgbouncer.ts';
@@ -12,6 +11,7 @@ import {
   TEMPLATES_VARIABLE,
 } from './postgres.ts';
 import { running } from './running.ts';
+import { scratchDirectory } from './scratch.ts';
 
 /**
  * One PostgreSQL for all test files of a run; workers inherit the variables. Where there is one already, as for mutants, that.
@@ -19,11 +19,14 @@ import { running } from './running.ts';
  */
 export default async function setup(): Promise<void> {
   if (process.env[SERVER_VARIABLE] !== undefined) return;
-  const templates = mkdtempSync(join(tmpdir(), 'usher-test-'));
-  const server = await startPostgres();
+  const scratch = scratchDirectory();
+  const templates = join(scratch, 'embedded');
+  const dir = join(scratch, 'postgresql');
+  for (const path of [templates, dir]) mkdirSync(path);
+  const server = await startPostgres({ dir });
   const lines = { ...WORKING_LINES, max_client_conn: 2000, server_idle_timeout: 5 };
   const pooler = process.env.USHER_POOLED === 'true' ? await PgBouncer.start(server.url, lines) : undefined;
-  running.current = { server, templates, pooler };
+  running.current = { server, scratch, pooler };
   process.env[SERVER_VARIABLE] = server.url;
   process.env[TEMPLATES_VARIABLE] = templates;
   if (pooler !== undefined) process.env[POOLER_VARIABLE] = pooler.url(await roleWithLimits(server));

@@ -7,5 +7,5 @@ export default async function teardown(): Promise<void> {
   if (current === undefined) return;
   await current.pooler?.close();
   await current.server.close();
-  await rm(current.templates, { recursive: true, force: true });
+  await rm(current.scratch, { recursive: true, force: true });
 }
