@@ -75,13 +75,33 @@ export async function openPanel(
   };
 }
 
+/**
+ * Four looks in a row, 16 ms apart, that find nothing being read: a view that has drawn itself asks for its data within one.
+ * They are made in the page, so a machine that is busy makes the view and the looks wait alike.
+ */
+const QUIET = `new Promise((resolve) => {
+  let looks = 0;
+  const look = () => {
+    const busy = document.querySelector('[data-loading], [aria-busy=true]') !== null;
+    looks = busy ? 0 : looks + 1;
+    if (looks === 4) resolve();
+    else setTimeout(look, 16);
+  };
+  look();
+})`;
+
 /** Waits until the page shows a title and nothing is being read any more. A stream stays open, so the network is never idle. */
 export async function settled(page: Page): Promise<void> {
-  await page.locator('h1').first().waitFor();
-  const busy = () => page.evaluate("document.querySelector('[data-loading], [aria-busy=true]') !== null");
-  for (let quiet = 0; quiet < 3; ) {
-    quiet = (await busy()) ? 0 : quiet + 1;
-    await page.waitForTimeout(50);
+  for (let isQuiet = false; !isQuiet; ) {
+    await page.locator('h1').first().waitFor();
+    isQuiet = await page.evaluate(QUIET).then(
+      () => true,
+      (error: Error) => {
+        // The page went to another address meanwhile.
+        if (error.message.includes('context was destroyed')) return false;
+        throw error;
+      },
+    );
   }
 }
 
