@@ -47,11 +47,9 @@ async function allowed(world: World, email: string): Promise<boolean> {
 
 /** People of whom both sides say the same. */
 async function settled(world: World, emails: readonly string[]): Promise<void> {
-  for (const email of emails) {
-    world.idp.state.users.push(user(email));
-    await tell(world, 'user.created', email, '2026-01-01T08:00:00Z');
-    await tell(world, 'user.updated', email, '2026-08-09T11:39:03.765Z');
-  }
+  world.idp.state.users.push(...emails.map((email) => user(email)));
+  await Promise.all(emails.map((email) => tell(world, 'user.created', email, '2026-01-01T08:00:00Z')));
+  await Promise.all(emails.map((email) => tell(world, 'user.updated', email, '2026-08-09T11:39:03.765Z')));
 }
 
 const isList = ({ path, body }: Call) => path === USERS && body.query !== undefined;

@@ -22,7 +22,9 @@ export default async function setup(): Promise<void> {
   const scratch = scratchDirectory();
   const templates = join(scratch, 'embedded');
   const dir = join(scratch, 'postgresql');
-  for (const path of [templates, dir]) mkdirSync(path);
+  // For servers and data directories that tests make themselves.
+  process.env.TMPDIR = join(scratch, 'tmp');
+  for (const path of [templates, dir, process.env.TMPDIR]) mkdirSync(path);
   const server = await startPostgres({ dir });
   const lines = { ...WORKING_LINES, max_client_conn: 2000, server_idle_timeout: 5 };
   const pooler = process.env.USHER_POOLED === 'true' ? await PgBouncer.start(server.url, lines) : undefined;

@@ -11,7 +11,7 @@ describe.each([
   ['timestamped', { body: 401, timestamped: 200 }],
   ['either', { body: 200, timestamped: 200 }],
 ] as const)('idp.signatureScheme %s', (scheme, expected) => {
-  const world = useMailWorld('pglite', { IDP_SIGNATURE_SCHEME: scheme });
+  const world = useMailWorld('postgresql', { IDP_SIGNATURE_SCHEME: scheme });
 
   test.each(['body', 'timestamped'] as const)(
     'a signature over the %s is valid only under its scheme',
@@ -28,7 +28,7 @@ describe.each([
 });
 
 describe('without any signing key', () => {
-  const world = useMailWorld('pglite', { IDP_NOTIFICATION_SIGNING_KEY: undefined });
+  const world = useMailWorld('postgresql', { IDP_NOTIFICATION_SIGNING_KEY: undefined });
 
   test('without any signing key every call is 401, signed or not', async () => {
     const { body } = mailBody();
@@ -40,7 +40,7 @@ describe('without any signing key', () => {
 });
 
 describe('a configured signature header', () => {
-  const world = useMailWorld('pglite', { IDP_SIGNATURE_HEADER: 'X-Idp-Proof' });
+  const world = useMailWorld('postgresql', { IDP_SIGNATURE_HEADER: 'X-Idp-Proof' });
 
   test('only the configured signature header counts', async () => {
     const { body } = mailBody();
@@ -56,7 +56,7 @@ describe('a configured signature header', () => {
 });
 
 describe('idp.notificationAppCode', () => {
-  const world = useMailWorld('pglite', { IDP_NOTIFICATION_APP_CODE: 'portal' });
+  const world = useMailWorld('postgresql', { IDP_NOTIFICATION_APP_CODE: 'portal' });
   const audit = async () =>
     (
       await world.usher.app.database.read((tx) =>
