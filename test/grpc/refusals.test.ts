@@ -2,6 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { UsherError } from '../../src/base/errors.ts';
 import type { EffectiveItem } from '../../src/engine/types.ts';
+import { PermissionService } from '../../src/gen/usher/permission/v1/permission_pb.ts';
 import {
   call,
   callBytes,
@@ -46,11 +47,14 @@ describe('API keys', () => {
   ])('%s is UNAUTHENTICATED on every method, before the question is read', async (_, metadata) => {
     const door = await openDoor({ authorize });
     const client = openClient(door.port);
+    // The front answers some of them, and grpc-js the others.
+    const unary = PermissionService.methods.filter(({ methodKind }) => methodKind === 'unary');
     for (const refused of [
       call(client, 'Check', QUESTION, { metadata }),
+      call(client, 'Explain', { check: QUESTION }, { metadata }),
       call(client, 'BulkCheck', { ...SUBJECT, permissions: [] }, { metadata }),
       call(client, 'Effective', {}, { metadata }),
-      callBytes(client, 'Check', Buffer.from([0xff]), metadata),
+      ...unary.map(({ name }) => callBytes(client, name, Buffer.from([0xff]), metadata)),
     ]) {
       expect(await refusalOf(refused)).toMatchObject({
         status: status.UNAUTHENTICATED,

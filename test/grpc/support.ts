@@ -134,13 +134,8 @@ export function call<M extends MethodName>(
   return send(client, method, Buffer.from(bytes), metadata, options, (answer) => fromBinary(output, answer)) as never;
 }
 
-/** As `call`, with bytes of our own. */
-export function callBytes(
-  client: Client,
-  method: MethodName,
-  bytes: Uint8Array,
-  metadata: Record<string, string> = {},
-) {
+/** As `call`, with bytes of our own, and of any unary method. */
+export function callBytes(client: Client, method: string, bytes: Uint8Array, metadata: Record<string, string> = {}) {
   return send(client, method, Buffer.from(bytes), metadata, {}, (answer) => answer);
 }
 
