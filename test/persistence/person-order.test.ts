@@ -101,7 +101,7 @@ forEachDatabase('people in order', (fixture) => {
       }),
       { numRuns: RUNS, examples: [[EVERYBODY, 'lastLoginAt', [2], 3, { few: 0, examined: 7 }]] },
     );
-  }, 120_000);
+  });
 
   test('a page is full where only few may match', async () => {
     const filter = { search: 'kim', active: null, members: null };

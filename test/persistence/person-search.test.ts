@@ -42,7 +42,7 @@ forEachDatabase('people in pages', (fixture) => {
       }),
       { numRuns: RUNS },
     );
-  }, 60_000);
+  });
 
   test('pages are full while people are left, and none is empty after another', async () => {
     await fc.assert(
@@ -54,7 +54,7 @@ forEachDatabase('people in pages', (fixture) => {
       }),
       { numRuns: RUNS / 2 },
     );
-  }, 60_000);
+  });
 
   test('criteria that hardly ever coincide end a page at the last person examined', async () => {
     const filter = { search: 'oddfellow', active: null, members: { tables: ALL_TABLES, apps: [1] } };
