@@ -54,8 +54,8 @@ export class Overviews {
   }
 
   /**
-   * Of the applications that the reader may see. Its cost depends on the sends of a day; a SuperAdmin's on the number of people, too,
-   * who are counted.
+   * Of the applications that the reader may see. Its cost depends on the sends of a day, and a SuperAdmin's on the number of
+   * applications; people are counted up to a bound.
    */
   async of(reader: string): Promise<Overview> {
     const { database, isReachable } = this.#options;

@@ -17,6 +17,8 @@ export interface RegistryCounts {
 
 /** Rows of each table that are read to count the people of some applications. */
 const MAX_ROWS = 50_000;
+/** People that are counted for those who may see everybody. */
+const MAX_PEOPLE = 100_000;
 
 /** The tables that make a person a user "of" an application (docs/reference/administration.md#users). */
 const MEMBERSHIPS = ['user_role', 'app_preference', 'app_admin', 'resource_override'];
@@ -36,9 +38,14 @@ export async function countRegistry(tx: Tx, apps: Applications): Promise<Registr
 
 type People = Pick<RegistryCounts, 'people' | 'morePeople'>;
 
+/** As far as an overview may make the database count: a million people would take their whole table. */
 async function countEverybody(tx: Tx): Promise<People> {
-  const { rows } = await sql<{ people: number }>`select count(*)::int as people from person`.execute(tx.kysely);
-  return { people: rows[0]?.people ?? 0, morePeople: false };
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from (select id from person order by id limit ${MAX_PEOPLE + 1}) p`.execute(
+    tx.kysely,
+  );
+  const { count = 0 } = rows[0] ?? {};
+  return { people: Math.min(count, MAX_PEOPLE), morePeople: count > MAX_PEOPLE };
 }
 
 /** A part of each table is read: an application with millions of overrides must not make its administrators wait. */
