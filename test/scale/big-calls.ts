@@ -175,15 +175,20 @@ const dataOf = (name: string, who: (side: BigSide, random: Random) => string): B
     times: 1,
     call: (side, random) => side.ask('POST', `/api/users/${who(side, random)}/erase?dryRun=true`),
   },
-  {
-    name: `erasure of ${name}`,
-    times: 1,
-    call: (side, random) => side.ask('POST', `/api/users/${who(side, random)}/erase`),
-  },
 ];
+const erasureOf = (name: string, who: (side: BigSide, random: Random) => string): BigCall => ({
+  name: `erasure of ${name}`,
+  times: 1,
+  call: (side, random) => side.ask('POST', `/api/users/${who(side, random)}/erase`),
+});
+const oneOfMany = (side: BigSide, random: Random): string =>
+  email(FIFTH * (1 + random.below(side.numbers.people / FIFTH)));
 
-/** Once each: they take people away. */
+/** Once each. */
 export const PERSONAL_CALLS: readonly BigCall[] = [
-  ...dataOf('one of five hundred', (side, random) => email(FIFTH * (1 + random.below(side.numbers.people / FIFTH)))),
+  ...dataOf('one of many', oneOfMany),
+  erasureOf('one of many', oneOfMany),
   ...dataOf('the one with 10,000', () => MANY),
 ];
+/** There is only one of them. */
+export const LAST_CALL = erasureOf('the one with 10,000', () => MANY);

@@ -5,7 +5,7 @@ import { explainStatements, PlanLog, type Plans } from '../../bench/plan-log.ts'
 import { memory } from '../../bench/processes.ts';
 import { Random } from '../../bench/random.ts';
 import { median, percentile } from '../../bench/report.ts';
-import { ADMINISTRATOR_CALLS, type BigCall, INBOX_CALLS, PERSONAL_CALLS } from './big-calls.ts';
+import { ADMINISTRATOR_CALLS, type BigCall, INBOX_CALLS, LAST_CALL, PERSONAL_CALLS } from './big-calls.ts';
 import type { BigSize } from './big-data.ts';
 import { type BigSide, BigWorld } from './big-world.ts';
 import { onServer } from './synchronous-pair.ts';
@@ -18,6 +18,7 @@ import { onServer } from './synchronous-pair.ts';
  * `PG_BIN` the programs of another PostgreSQL than that of the package. Not part of `npm test`: `npm run test:scale`.
  */
 const ROWS = Number(process.env.USHER_ROWS ?? 1_000_000);
+const KEPT = process.env.USHER_BIG_DIR;
 const INBOX = Number(process.env.USHER_INBOX ?? ROWS);
 const SMALL_ROWS = Math.max(ROWS / 100, 100_000);
 const LARGE: BigSize = { overrides: ROWS, inbox: INBOX };
@@ -57,7 +58,7 @@ beforeAll(async () => {
   world = await BigWorld.open({
     small: SMALL,
     large: LARGE,
-    keepIn: process.env.USHER_BIG_DIR,
+    keepIn: KEPT,
     bin: process.env.PG_BIN,
     tell,
   });
@@ -108,8 +109,8 @@ describe('checks that find nothing in memory', () => {
   }, 900_000);
 });
 
-async function timeInTurns({ name, times = CALLED, prepare, call }: BigCall): Promise<void> {
-  const randoms = sides.map(() => new Random(7));
+async function timeInTurns({ name, times = CALLED, prepare, call }: BigCall, seed = 7): Promise<void> {
+  const randoms = sides.map(() => new Random(seed));
   const taken: [number[], number[]] = [[], []];
   const warm = times === 1 ? 0 : Math.ceil(times / 5);
   for (let round = 0; round < warm + times; round++) {
@@ -256,8 +257,9 @@ describe('a start', () => {
   }, 300_000);
 });
 
-test.each(PERSONAL_CALLS.map((one) => [one.name, one] as const))(
+// Those who are erased are others in each run: the databases may be kept.
+test.each([...PERSONAL_CALLS, ...(KEPT === undefined ? [LAST_CALL] : [])].map((one) => [one.name, one] as const))(
   '%s',
-  async (_, one) => await timeInTurns(one),
+  async (_, one) => await timeInTurns(one, Date.now()),
   600_000,
 );
