@@ -20,6 +20,7 @@ import { Watch } from '../engine/watch.ts';
 import type { Gateway, GatewayOptions } from '../gateway/app.ts';
 import type { Services } from '../gateway/services.ts';
 import { watchHandle } from '../grpc/answering.ts';
+import type { GrpcDoor } from '../grpc/listening.ts';
 import { GrpcMetrics } from '../grpc/metrics.ts';
 import { CheckCache } from '../grpc/request-cache.ts';
 import { type AnsweringServer, createGrpcServer } from '../grpc/server.ts';
@@ -36,6 +37,7 @@ import { type Failpoints, openDatabase, startFailure } from '../persistence/open
 import { isStandby } from '../persistence/standby.ts';
 import { seedSuperadmins } from '../persistence/superadmins.ts';
 import { createEngine, openDecisionLog } from './decision-log.ts';
+import { gatewayDoors, grpcDoors } from './doors.ts';
 import { buildFeatures, type Features } from './features.ts';
 import { type Addresses, Listeners, Reached } from './listeners.ts';
 import { openSecretKey } from './mail.ts';
@@ -116,7 +118,7 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
   const log = parts.log ?? createLogger(config.log.level);
   // Before the database is opened and migrated, so that a wrong value ends the start at once.
   const files = parts.files ?? (await readTlsFiles(config));
-  const database = await openInTime(config, parts, { clock, log });
+  const database = await openInTime(config, parts, { clock, log, files });
   // Closes every part in reverse order, even if one fails to close.
   const closing = new AsyncDisposableStack();
   closing.defer(() => database.close());
@@ -145,12 +147,12 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
 async function openInTime(
   config: Config,
   parts: Parts,
-  { clock, log }: { clock: Clock; log: Logger },
+  { clock, log, files }: { clock: Clock; log: Logger; files: TlsFiles },
 ): Promise<Database> {
   const { isPrepared = false, version = '', failpoints, ending } = parts;
   let waitingRoom: Gateway | null = null;
   const began = async (): Promise<void> => {
-    waitingRoom = await openWaitingRoom({ config, clock, log, version });
+    waitingRoom = await openWaitingRoom({ config, files, clock, log, version });
   };
   try {
     return await openDatabase({
@@ -274,8 +276,18 @@ async function build(config: Config, base: Base): Promise<App> {
   const gateway =
     opsOnly && config.ops === null
       ? null
-      : await buildGateway({ config, tls: files.gateway, services, clock, log, version, opsOnly });
-  const grpcParts = { engine, watch, keys, clock, log, metrics, checks, tls: files.grpc };
+      : await buildGateway({
+          config,
+          tls: files.gateway,
+          further: gatewayDoors(config, files),
+          services,
+          clock,
+          log,
+          version,
+          opsOnly,
+        });
+  const tls = { tls: files.grpc, further: grpcDoors(config, files) };
+  const grpcParts = { engine, watch, keys, clock, log, metrics, checks, ...tls };
   const answering = isRpc && processes === null ? buildGrpc(config, grpcParts) : null;
   exposeMetrics(own, { engine, watch, grpc: metrics, checks, factsBytes: sharesOf(config.cache).facts });
   if (database.barrier !== null) exposeBarrier(own, database.barrier);
@@ -365,6 +377,7 @@ interface GrpcParts {
   metrics: GrpcMetrics;
   checks: CheckCache;
   tls: TlsFiles['grpc'];
+  further: readonly GrpcDoor[];
 }
 
 function buildGrpc({ grpc }: Config, { keys, watch, ...parts }: GrpcParts): AnsweringServer {

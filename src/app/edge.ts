@@ -10,7 +10,7 @@ import type { Engine } from '../engine/engine.ts';
 import { sharesOf } from '../engine/options.ts';
 import type { ChangeHistory, FactsSource } from '../engine/types.ts';
 import { Watch } from '../engine/watch.ts';
-import type { Gateway } from '../gateway/app.ts';
+import type { FurtherDoor, Gateway } from '../gateway/app.ts';
 import type { Services } from '../gateway/services.ts';
 import { GrpcMetrics } from '../grpc/metrics.ts';
 import { CheckCache } from '../grpc/request-cache.ts';
@@ -20,6 +20,7 @@ import { passingOn, passWatch } from '../upstream/passing-on.ts';
 import { remoteFacts, UpstreamCounters } from '../upstream/remote-facts.ts';
 import { passNotice } from './closing.ts';
 import { createEngine, openDecisionLog } from './decision-log.ts';
+import { gatewayDoors, grpcDoors, type OpenDoor, openDoors } from './doors.ts';
 import { openLink } from './edge-link.ts';
 import { exposeMetrics, exposeUpstream } from './metrics.ts';
 import { followHealth, Readiness } from './readiness.ts';
@@ -34,6 +35,14 @@ export interface EdgeParts {
   readonly version?: string;
 }
 
+/** Where an edge listens. */
+export interface EdgeAddresses {
+  readonly grpc: string;
+  readonly ops: string | null;
+  /** Those of `listeners`. */
+  readonly listeners: readonly OpenDoor[];
+}
+
 export interface Edge extends ReloadTarget {
   readonly engine: Engine;
   readonly watch: Watch;
@@ -41,7 +50,7 @@ export interface Edge extends ReloadTarget {
    * Opens the port. Resolves once the log has been followed: until then health is NOT_SERVING and every question UNAVAILABLE, and the
    * upstream is asked again and again. Rejects when the port is taken, and when the upstream refuses this process.
    */
-  start(): Promise<{ grpc: string; ops: string | null }>;
+  start(): Promise<EdgeAddresses>;
   /** Lets calls in flight finish within a bounded time. Can be called at any time, once. */
   close(): Promise<void>;
 }
@@ -74,6 +83,7 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
     metrics,
     checks,
     tls: files.grpc,
+    further: grpcDoors(config, files),
     authorize: authorize('check'),
     watch: { open: passWatch(link), authorize: authorize('watch') },
     facts: { facts: engine.served, watch, authorize: authorize('facts') },
@@ -90,7 +100,10 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
   // An edge has no database.
   const readiness = new Readiness({ engine, database: () => Promise.resolve() });
   const services = { engine, registry, metrics: () => registry.metrics(), readiness };
-  const ops = config.ops === null ? null : await openOps({ config, services, clock, log, version });
+  const ops =
+    config.ops === null
+      ? null
+      : await openOps({ config, further: gatewayDoors(config, files), services, clock, log, version });
   const listeners = new EdgeListeners({ config, clock, log, engine, readiness, grpc, ops });
   closing.defer(() => watch.close());
   closing.defer(() => listeners.close());
@@ -119,6 +132,7 @@ function historyOf(source: FactsSource): ChangeHistory {
 
 interface OpsParts {
   readonly config: Config;
+  readonly further: readonly FurtherDoor[];
   readonly services: Pick<Services, 'engine' | 'registry' | 'metrics' | 'readiness'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -152,9 +166,9 @@ class EdgeListeners {
     this.#parts = parts;
   }
 
-  async start(): Promise<{ grpc: string; ops: string | null }> {
+  async start(): Promise<EdgeAddresses> {
     const { config, engine, grpc, clock, log, ops } = this.#parts;
-    const { port } = await grpc.start();
+    const { port, further } = await grpc.start();
     const opened = await ops?.start();
     await this.#follow();
     if (!this.#closed) {
@@ -164,6 +178,7 @@ class EdgeListeners {
     return {
       grpc: `${config.grpc.host}:${port}`,
       ops: opened?.opsPort ? `http://${config.ops?.host}:${opened.opsPort}` : null,
+      listeners: openDoors(config, opened?.further ?? [], further),
     };
   }
 

@@ -1,6 +1,7 @@
 /** The listeners and the worker of a service: opened after and closed before everything that they depend on. */
 
 import type { Clock } from '../base/clock.ts';
+import { reachableText } from '../base/listening.ts';
 import type { Logger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -8,6 +9,7 @@ import type { Gateway } from '../gateway/app.ts';
 import type { GrpcServer } from '../grpc/server.ts';
 import { passNotice } from './closing.ts';
 import type { Deliverer } from './delivery.ts';
+import { type OpenDoor, openDoors } from './doors.ts';
 import { followHealth, type Readiness } from './readiness.ts';
 
 /** The addresses of the service; null for a listener that this process does not have. */
@@ -15,6 +17,8 @@ export interface Addresses {
   rest: string | null;
   grpc: string | null;
   ops: string | null;
+  /** Those of `listeners` that this process opened. */
+  listeners: readonly OpenDoor[];
 }
 
 /** The base URL of the links that this service makes. Unless configured, it is the address at which the gateway listens. */
@@ -64,9 +68,10 @@ export class Listeners {
     await worker?.start();
     this.#opened = true;
     return {
-      rest: http?.port ? `${scheme}://${authority(config.http.host, http.port)}` : null,
-      grpc: rpc ? authority(config.grpc.host, rpc.port) : null,
-      ops: config.ops && http?.opsPort ? `http://${authority(config.ops.host, http.opsPort)}` : null,
+      rest: http?.port ? `${scheme}://${reachableText({ ...config.http, port: http.port })}` : null,
+      grpc: rpc ? reachableText({ ...config.grpc, port: rpc.port }) : null,
+      ops: config.ops && http?.opsPort ? `http://${reachableText({ ...config.ops, port: http.opsPort })}` : null,
+      listeners: openDoors(config, http?.further ?? [], rpc?.further ?? []),
     };
   }
 
@@ -86,10 +91,4 @@ export class Listeners {
     const { gateway, grpc, worker } = this.#parts;
     await Promise.all([grpc?.drain(), gateway?.close(), worker?.close()]);
   }
-}
-
-function authority(host: string, port: number): string {
-  // A wildcard address can be listened on but not called.
-  const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
-  return `${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }

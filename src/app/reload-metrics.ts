@@ -39,8 +39,10 @@ export class ReloadMetrics {
   }
 
   /** These certificates are in use from now on. */
-  serve({ grpc, gateway, upstream }: TlsFiles): void {
-    for (const [listener, pem] of Object.entries({ grpc: grpc?.cert, gateway: gateway?.cert, upstream })) {
+  serve({ grpc, gateway, upstream, listeners = [] }: TlsFiles): void {
+    const further = listeners.map((one, index) => [`listeners[${index}]`, one?.cert] as const);
+    const first = Object.entries({ grpc: grpc?.cert, gateway: gateway?.cert, upstream });
+    for (const [listener, pem] of [...first, ...further]) {
       if (pem !== undefined) this.#expiry.set({ listener }, expiryOf(pem));
     }
   }

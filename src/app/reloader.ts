@@ -106,5 +106,11 @@ export class Reloader {
 
 /** The names of those that hold other certificates now. */
 function changedFiles(before: TlsFiles, next: TlsFiles): string[] {
-  return (['grpc', 'gateway', 'upstream'] as const).filter((name) => !isDeepStrictEqual(before[name], next[name]));
+  const first = (['grpc', 'gateway', 'upstream'] as const).filter(
+    (name) => !isDeepStrictEqual(before[name], next[name]),
+  );
+  const further = (next.listeners ?? []).flatMap((one, index) =>
+    isDeepStrictEqual(before.listeners?.[index], one) ? [] : [`listeners[${index}]`],
+  );
+  return [...first, ...further];
 }

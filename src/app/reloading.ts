@@ -8,6 +8,7 @@ import type { AnsweringServer } from '../grpc/server.ts';
 import { type ApiKeys, type KeyChanges, keepLocalKey } from '../identity/api-keys.ts';
 import type { UpstreamLink } from '../upstream/link.ts';
 import type { Deliverer } from './delivery.ts';
+import { gatewayDoors, grpcDoors } from './doors.ts';
 import { usualKey } from './edge-link.ts';
 import type { ReloadMetrics } from './reload-metrics.ts';
 import type { RpcProcesses } from './rpc-processes.ts';
@@ -36,8 +37,15 @@ export async function takeReload(parts: ReloadedParts, { config, files }: ToRelo
   const { clock, log, keys, gateway, grpc, processes, worker, link, metrics, shown } = parts;
   const localKey = config.internal.apiKeys.length === 0 ? keepLocalKey(config.dataDir, clock) : null;
   const changes = keys.replace(config, localKey);
-  gateway?.reload({ tls: files.gateway, corsOrigins: config.cors.origins });
-  if (files.grpc !== undefined) grpc?.renew(files.grpc);
+  gateway?.reload({
+    tls: files.gateway,
+    corsOrigins: config.cors.origins,
+    further: gatewayDoors(config, files).map(({ tls }) => tls),
+  });
+  grpc?.renew(
+    files.grpc,
+    grpcDoors(config, files).map(({ tls }) => tls),
+  );
   link?.renew({ key: usualKey(config, localKey), ca: files.upstream });
   if (shown !== null) shown.configuration = config.effective;
   log.level = config.log.level;

@@ -10,9 +10,11 @@ import { fileURLToPath } from 'node:url';
 import { Counter, Gauge } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { unavailable } from '../base/errors.ts';
+import type { ListenAddress } from '../base/listening.ts';
 import type { Logger, Registry } from '../base/telemetry.ts';
 import { workerUrl } from '../base/worker-url.ts';
 import type { Config } from '../config/config.ts';
+import { doorsOf, type FurtherListener } from '../config/listeners.ts';
 import type { GrpcServer } from '../grpc/server.ts';
 import { type Metric, RpcProcess } from './rpc-process.ts';
 import type { TlsFiles, ToReload } from './tls-files.ts';
@@ -65,10 +67,11 @@ export class RpcProcesses implements GrpcServer {
   }
 
   /** Resolves when every process listens. Rejects with the reason of the first that cannot. */
-  async start(): Promise<{ port: number }> {
+  async start(): Promise<{ port: number; further: readonly ListenAddress[] }> {
     const { config } = this.#parts;
-    const port = config.grpc.port === 0 ? await freePort(config.grpc.host) : config.grpc.port;
-    this.#config = { ...config, grpc: { ...config.grpc, port } };
+    const { port } = await fixed(config.grpc);
+    const listeners = await Promise.all(config.listeners.map(fixedListener));
+    this.#config = { ...config, grpc: { ...config.grpc, port }, listeners };
     // Not the kernel's choice: it takes a connection's addresses for its choice, and few clients would leave processes without any.
     cluster.schedulingPolicy = cluster.SCHED_RR;
     // Advanced: the configuration holds a Map.
@@ -78,7 +81,7 @@ export class RpcProcesses implements GrpcServer {
       serialization: 'advanced',
     });
     await Promise.all(this.#places.map((place) => this.#fill(place).listening));
-    return { port };
+    return { port, further: doorsOf(listeners, 'grpc').map(({ at }) => at) };
   }
 
   /** Each process says it of itself. */
@@ -120,7 +123,8 @@ export class RpcProcesses implements GrpcServer {
    * key that is gone.
    */
   async reload({ config, files }: ToReload): Promise<void> {
-    this.#config = { ...config, grpc: { ...config.grpc, port: this.#config.grpc.port } };
+    const { grpc, listeners } = this.#config;
+    this.#config = { ...config, grpc: { ...config.grpc, port: grpc.port }, listeners };
     this.#files = files;
     const next = { config: this.#config, files };
     await Promise.all(
@@ -200,6 +204,17 @@ function labelled(metric: Metric, number: string): Metric {
     ...metric,
     values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, process: number } })),
   };
+}
+
+/** With a port that every process can be given. */
+async function fixed<At extends { readonly host: string; readonly port: number }>(at: At): Promise<At> {
+  return at.port === 0 ? { ...at, port: await freePort(at.host) } : at;
+}
+
+async function fixedListener(listener: FurtherListener): Promise<FurtherListener> {
+  if (listener.for !== 'grpc') return listener;
+  const addresses = listener.addresses.map(async (at) => ('port' in at ? await fixed(at) : at));
+  return { ...listener, addresses: await Promise.all(addresses) };
 }
 
 /** A port that every process can be given: port 0 would give a replaced process another one. */

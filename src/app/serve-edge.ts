@@ -3,7 +3,7 @@
 import type { Logger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
 import { closeInTime } from './closing.ts';
-import { buildEdge } from './edge.ts';
+import { buildEdge, type EdgeAddresses } from './edge.ts';
 import type { Reloader } from './reloader.ts';
 
 interface ServeEdgeOptions {
@@ -41,12 +41,13 @@ export async function serveEdge({ config, log, print, stopped, version, reloader
   log.info('closed');
 }
 
-function banner({ upstream }: Config, at: { grpc: string; ops: string | null }, version: string): string {
+function banner({ upstream }: Config, at: EdgeAddresses, version: string): string {
   const lines = [
     `Usher ${version}, an edge`,
     '',
     `  gRPC      ${at.grpc}    (usher.permission.v1.PermissionService)`,
     ...(at.ops === null ? [] : [`  ops       ${at.ops}/metrics`]),
+    ...at.listeners.map((one) => `  ${one.for.padEnd(8)}  ${one.at}`),
     `  upstream  ${upstream.address}`,
     '',
     'It answers Check, BulkCheck, BatchCheck and Effective from facts that it keeps, and passes on the rest.',

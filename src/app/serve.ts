@@ -106,6 +106,7 @@ function banner(app: App, at: Addresses, version: string, decisions: string[]): 
     ...(at.rest ? [`  REST  ${at.rest}`] : []),
     ...(at.grpc ? [`  gRPC  ${at.grpc}    (usher.permission.v1.PermissionService)`] : []),
     ...(at.ops ? [`  ops   ${at.ops}/metrics`] : []),
+    ...at.listeners.map((one) => `  ${one.for.padEnd(4)}  ${one.at}`),
     `  data  ${where}`,
     '',
     ...(decisions.length > 0 ? demonstrationLines(app, at, decisions) : offerLines(app)),
@@ -125,7 +126,7 @@ function banner(app: App, at: Addresses, version: string, decisions: string[]): 
 
 /** The link to the panel. With the local issuer it carries the code of this start, which lets anyone who opens it sign in. */
 function panelLines({ config, developmentSignIn, publicUrl }: App): string[] {
-  if (!config.panel.enabled) return [];
+  if (!config.panel.enabled || !config.http.serves.includes('panel')) return [];
   const query = developmentSignIn === null ? '' : `?code=${developmentSignIn.code}`;
   return [`  Open the panel: ${publicUrl()}/panel/${query}`];
 }

@@ -3,11 +3,15 @@
 import { readFile } from 'node:fs/promises';
 import { type Certificates, checkCertificates, expiryOf } from '../base/tls.ts';
 import { type Config, ConfigError, type Fault } from '../config/config.ts';
+import { KEYS } from '../config/keys.ts';
+import { isOpenHere, type TlsPaths } from '../config/listeners.ts';
 
 /** What the files hold, by what they are for; without those that this process does not need. */
 export interface TlsFiles {
   readonly grpc?: Certificates | undefined;
   readonly gateway?: Certificates | undefined;
+  /** Of the entries of `listeners`, in their order; absent where none speaks TLS here. */
+  readonly listeners?: readonly (Certificates | undefined)[] | undefined;
   /** The authority of an edge's upstream. */
   readonly upstream?: string | undefined;
 }
@@ -19,11 +23,11 @@ export interface ToReload {
 }
 
 /**
- * Reads the files of grpc.tls.*, http.tls.* and upstream.ca, where this process needs them. ConfigError names every one that cannot
- * be read.
+ * Reads the files of grpc.tls.*, http.tls.*, `listeners` and upstream.ca, where this process needs them. ConfigError names every
+ * one that cannot be read.
  */
 export async function readTlsFiles(config: Config): Promise<TlsFiles> {
-  const { grpc, http, roles, upstream } = config;
+  const { grpc, http, listeners, upstream } = config;
   const isEdge = upstream.address !== null;
   const faults: Fault[] = [];
   const read = (key: string, variable: string, path: string): Promise<string> =>
@@ -32,25 +36,37 @@ export async function readTlsFiles(config: Config): Promise<TlsFiles> {
       faults.push({ key, variable, problem });
       return '';
     });
-  const listener = async (section: 'grpc' | 'http', needed: boolean): Promise<Certificates | undefined> => {
-    const paths = section === 'grpc' ? grpc.tls : http.tls;
-    if (paths === null || !needed) return undefined;
+  const pair = async (paths: TlsPaths | null, name: (file: keyof TlsPaths) => [key: string, variable: string]) => {
+    if (paths === null) return undefined;
     const { cert, key, clientCa } = paths;
-    const prefix = `${section.toUpperCase()}_TLS`;
     return {
-      cert: await read(`${section}.tls.cert`, `${prefix}_CERT`, cert),
-      key: await read(`${section}.tls.key`, `${prefix}_KEY`, key),
-      clientCa: clientCa === null ? undefined : await read(`${section}.tls.clientCa`, `${prefix}_CLIENT_CA`, clientCa),
+      cert: await read(...name('cert'), cert),
+      key: await read(...name('key'), key),
+      clientCa: clientCa === null ? undefined : await read(...name('clientCa'), clientCa),
     };
   };
+  const first = (section: 'grpc' | 'http') =>
+    pair(section === 'grpc' ? grpc.tls : http.tls, (file) => [
+      `${section}.tls.${file}`,
+      KEYS[`${section}.tls.${file}`].variable,
+    ]);
+  const further: (Certificates | undefined)[] = [];
+  for (const [index, { for: kind, tls }] of listeners.entries()) {
+    const name = (file: string): [string, string] => [`listeners[${index}].tls.${file}`, KEYS.listeners.variable];
+    further.push(await pair(isOpenHere(config, kind) ? tls : null, name));
+  }
   const files: TlsFiles = {
-    grpc: await listener('grpc', isEdge || roles.includes('rpc')),
-    gateway: await listener('http', !isEdge && roles.includes('gateway')),
+    grpc: isOpenHere(config, 'grpc') ? await first('grpc') : undefined,
+    gateway: isOpenHere(config, 'http') ? await first('http') : undefined,
+    listeners: further.some((one) => one !== undefined) ? further : undefined,
     upstream: isEdge && upstream.ca !== null ? await read('upstream.ca', 'UPSTREAM_CA', upstream.ca) : undefined,
   };
   if (faults.length > 0) throw new ConfigError(faults);
   if (files.grpc !== undefined) checkCertificates(files.grpc, 'grpc.tls');
   if (files.gateway !== undefined) checkCertificates(files.gateway, 'http.tls');
+  for (const [index, one] of further.entries()) {
+    if (one !== undefined) checkCertificates(one, `listeners[${index}].tls`);
+  }
   if (files.upstream !== undefined) checkAuthority('upstream.ca', 'UPSTREAM_CA', files.upstream);
   return files;
 }

@@ -38,7 +38,8 @@ export function defineHealth(program: Command, context: Context): void {
 /** Where the probes of this configuration are. */
 function baseOf({ ops, http, roles, upstream }: Config): string {
   if (ops !== null) return at(ops.host, ops.port);
-  if (upstream.address === null && roles.includes('gateway')) return at(http.host, http.port);
+  const isGateway = upstream.address === null && roles.includes('gateway');
+  if (isGateway && http.serves.includes('operations')) return at(http.host, http.port);
   throw new CommandFailed('This process has no port with probes: set OPS_PORT.');
 }
 

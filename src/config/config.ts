@@ -8,6 +8,16 @@ import { isLoopbackHost } from '../base/ip-address.ts';
 import { KEYS } from './keys.ts';
 import type { Key } from './kinds.ts';
 import {
+  doorsOf,
+  type FurtherListener,
+  furtherListeners,
+  isOpenHere,
+  type ListenerKind,
+  type Surface,
+  type TlsPaths,
+  twice,
+} from './listeners.ts';
+import {
   type ConfigKey,
   type Fault,
   type RawConfig,
@@ -28,15 +38,8 @@ type Nested<T> = { readonly [K in keyof T as K extends `${string}.${string}` ? n
 };
 type Read = Nested<Values>;
 
-/** Paths of PEM files; null in their place means cleartext. With `clientCa`, clients must show a certificate. */
-export interface TlsPaths {
-  readonly cert: string;
-  readonly key: string;
-  readonly clientCa: string | null;
-}
-
 /** The values of the table, nested; values that only make sense together are one object or null. */
-export interface Config extends Omit<Read, 'grpc' | 'http' | 'ops' | 'idp'> {
+export interface Config extends Omit<Read, 'grpc' | 'http' | 'ops' | 'idp' | 'listeners'> {
   /** NODE_ENV=production. */
   readonly production: boolean;
   readonly grpc: Omit<Read['grpc'], 'tls'> & {
@@ -44,6 +47,8 @@ export interface Config extends Omit<Read, 'grpc' | 'http' | 'ops' | 'idp'> {
   };
   readonly http: Omit<Read['http'], 'tls'> & { readonly tls: TlsPaths | null };
   readonly ops: { readonly host: string; readonly port: number } | null;
+  /** Beside those three. */
+  readonly listeners: readonly FurtherListener[];
   readonly idp: Read['idp'] & { readonly webhookSecrets: readonly string[] };
   /** Base64 of 32 bytes each; the first seals, all open. */
   readonly brandSmtpKeys: readonly string[];
@@ -133,6 +138,7 @@ function build(resolved: Resolved, production: boolean): Config {
     grpc: { ...read.grpc, tls: pathsOf(read.grpc.tls) },
     http: { ...read.http, tls: pathsOf(read.http.tls) },
     ops: host !== null && port !== null ? { host, port } : null,
+    listeners: furtherListeners(read.listeners),
     idp: { ...read.idp, webhookSecrets: read.idp.webhookSecret },
     brandSmtpKeys: read.brandSmtpKey,
     effective: effective(resolved),
@@ -256,8 +262,52 @@ function* listenerProblems(config: Config, values: Values): Generator<Problem> {
       yield [`${section}.tls.cert`, `is required with ${section}.tls.clientCa`];
     }
   }
-  for (const { key: taking, taken } of listenersAtOneAddress(config)) yield [taking, `is the port of ${taken} already`];
   if (values['ops.host'] !== null && config.ops === null) yield ['ops.port', 'is required with ops.host'];
+  yield* addressProblems(config);
+  yield* furtherProblems(config);
+  yield* surfaceProblems('http.serves', '', config.http.serves);
+}
+
+const KINDS: readonly ListenerKind[] = ['http', 'grpc', 'ops'];
+
+/** Addresses that this process would listen on twice. Port 0 always picks a free one. */
+function* addressProblems(config: Config): Generator<Problem> {
+  const { http, grpc, ops, listeners } = config;
+  const kinds = KINDS.filter((kind) => isOpenHere(config, kind));
+  const first = kinds.flatMap((kind) => {
+    const at = { http, grpc, ops }[kind];
+    return at === null ? [] : [{ at, key: `${kind}.port` as const }];
+  });
+  for (const [index, { at, key }] of first.entries()) {
+    const taken = twice(at, first.slice(0, index));
+    if (taken !== null) yield [key, `is the port of ${taken} already`];
+  }
+  const further = kinds.flatMap((kind) => doorsOf(listeners, kind));
+  for (const [index, { at, key }] of further.entries()) {
+    const taken = twice(at, [...first, ...further.slice(0, index)]);
+    if (taken !== null) yield ['listeners', `${key.slice('listeners'.length)} is the address of ${taken} already`];
+  }
+}
+
+/** What further listeners need beside them. */
+function* furtherProblems({ listeners, grpc, ops }: Config): Generator<Problem> {
+  for (const [index, one] of listeners.entries()) {
+    if (one.for === 'ops' && ops === null) yield ['ops.port', `is required with listeners[${index}], which is for ops`];
+    if (one.for === 'http') yield* surfaceProblems('listeners', `[${index}].serves `, one.serves);
+    if (one.for !== 'grpc') continue;
+    if (!grpc.front) yield ['grpc.front', `must be true with listeners[${index}], which is for grpc`];
+    if (grpc.processes > 1 && one.addresses.some((at) => 'path' in at)) {
+      yield ['grpc.processes', `must be 1 with listeners[${index}], which has a UNIX socket for grpc`];
+    }
+  }
+}
+
+/** The panel's pages ask the origin that they come from. */
+function* surfaceProblems(key: ConfigKey, place: string, serves: readonly Surface[]): Generator<Problem> {
+  const missing = (['people', 'administration'] as const).filter((one) => !serves.includes(one));
+  if (serves.includes('panel') && missing.length > 0) {
+    yield [key, `${place}has panel without ${missing.join(' and ')}, which its pages need`];
+  }
 }
 
 /** The embedded database is for development: production must enable it, so that a misspelled variable does not. */
@@ -279,25 +329,10 @@ function* databaseProblems({ production, database }: Config): Generator<Problem>
   }
 }
 
-/** Faults for listeners of this process with the same address. Port 0 always picks a free one. */
-function listenersAtOneAddress({ http, grpc, ops, roles: own, upstream }: Config) {
-  const roles = upstream.address === null ? own : ['rpc'];
-  const listeners = [
-    { key: 'http.port', role: 'gateway', at: http },
-    { key: 'grpc.port', role: 'rpc', at: grpc },
-    { key: 'ops.port', role: null, at: ops },
-  ] as const;
-  const open = listeners.filter(
-    ({ role, at }) => at !== null && at.port !== 0 && (role === null || roles.includes(role)),
-  );
-  return open.flatMap(({ key, at }, index) => {
-    const first = open.slice(0, index).find((door) => door.at?.host === at?.host && door.at?.port === at?.port);
-    return first === undefined ? [] : [{ key, taken: first.key }];
-  });
-}
-
-/** Whether every socket that this process opens can be reached from this machine only. */
+/** Whether every socket that this process opens can be reached from this machine only. A UNIX socket cannot be from another. */
 export function everyListenerIsLoopback(config: Config): boolean {
-  const http = config.upstream.address === null ? [config.http.host] : [];
-  return [...http, config.grpc.host, ...(config.ops ? [config.ops.host] : [])].every(isLoopbackHost);
+  const isEdge = config.upstream.address !== null;
+  const further = config.listeners.filter((one) => !isEdge || one.for !== 'http').flatMap((one) => one.addresses);
+  const first = [...(isEdge ? [] : [config.http]), config.grpc, ...(config.ops ? [config.ops] : [])];
+  return [...first, ...further].every((at) => 'path' in at || isLoopbackHost(at.host));
 }

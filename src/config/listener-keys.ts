@@ -2,6 +2,7 @@
 
 import * as kind from './kinds.ts';
 import { key } from './kinds.ts';
+import { listeners, SURFACES, surface } from './listeners.ts';
 
 export const LISTENERS_AND_DATABASE = {
   'http.host': key(kind.host, {
@@ -40,6 +41,12 @@ export const LISTENERS_AND_DATABASE = {
     default: null,
     about:
       'Requests per minute and caller; an IPv6 /64 counts as one address. An address that sends more wrong keys or webhook secrets than that gets 429, even for valid ones, until the minute is over.',
+  }),
+  'http.serves': key(kind.filled(surface), {
+    default: [...SURFACES],
+    otherwise: 'everything',
+    about:
+      'What this listener serves, of `people`, `administration`, `backends`, `webhooks`, `panel`, `operations`: [guides/listeners.md](../guides/listeners.md#what-a-listener-serves).',
   }),
   'grpc.host': key(kind.host, {
     default: (before) => before['http.host'] as string,
@@ -128,6 +135,13 @@ export const LISTENERS_AND_DATABASE = {
     default: (before) => (before['ops.port'] === null ? null : (before['http.host'] as string)),
     otherwise: 'as http.host',
     about: 'The address of that listener.',
+  }),
+  listeners: key(listeners, {
+    variable: 'USHER_LISTENERS',
+    example: '[{"for":"http","addresses":["unix:/run/usher/http.sock"]}]',
+    default: [],
+    about:
+      'Further listeners: addresses and UNIX sockets, each with its own TLS and surfaces: [guides/listeners.md](../guides/listeners.md). JSON in the environment.',
   }),
   'shutdown.noticeMs': key(kind.whole(0, 300_000), {
     default: ({ production }) => (production ? 5000 : 0),

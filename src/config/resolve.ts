@@ -102,10 +102,19 @@ function read(key: ConfigKey, raw: unknown): { value?: unknown; problem?: string
   const { data, error } = schema.safeParse(given, { reportInput: true });
   const issue = error?.issues[0];
   if (issue === undefined) return { value: data };
-  const [item] = issue.path;
+  const [item, ...below] = issue.path;
+  if (typeof item === 'number' && (below.length > 0 || typeof issue.input === 'object'))
+    return { problem: nestedProblem(issue) };
   // A wrong secret is identified by its position, never by its text.
   if (typeof item !== 'number' || typeof issue.input !== 'string') return { problem: issue.message };
   return { problem: `${secret ? `entry ${item + 1}` : JSON.stringify(issue.input)} ${issue.message}` };
+}
+
+/** `[0].addresses[1] "x" must be …`: the place within a list of maps, none of which are secret. */
+function nestedProblem({ path, input, message }: z.core.$ZodIssue): string {
+  const place = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
+  const isShown = typeof input === 'string' || typeof input === 'number' || typeof input === 'boolean';
+  return `${place} ${isShown ? `${JSON.stringify(input)} ` : ''}${message}`;
 }
 
 const FLAGS = new Map([
@@ -119,6 +128,9 @@ const FLAGS = new Map([
 function asWritten(schema: z.ZodType, raw: unknown): unknown {
   if (schema instanceof z.ZodPipe) return asWritten(schema.in as z.ZodType, raw);
   const given = scalarText(raw);
+  if (schema instanceof z.ZodArray && schema.element instanceof z.ZodObject) {
+    return typeof given === 'string' ? parseJson(given) : given;
+  }
   if (schema instanceof z.ZodArray) {
     const items: unknown = typeof given === 'string' ? given.split(',') : given;
     return Array.isArray(items) ? items.map(scalarText) : items;

@@ -58,8 +58,10 @@ function shapeOf(schema: z.ZodType): JsonSchema {
     // The only ones are shares, from 0 to 1.
     case 'number':
       return { anyOf: [shape, { type: 'string', pattern: '^\\s*(?:0+(?:\\.\\d+)?|0*1(?:\\.0+)?)\\s*$' }] };
-    // As text: a list with commas, an object as JSON.
+    // As text: a list with commas, an object and a list of objects as JSON.
     case 'array':
+      if ((exact.items as JsonSchema).type === 'object')
+        return { anyOf: [exact, { type: 'string', pattern: '^\\s*\\[' }] };
       return { anyOf: [shape, TEXT] };
     case 'object':
       return { anyOf: [shape, { ...TEXT, type: 'string' }] };

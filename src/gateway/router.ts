@@ -10,7 +10,7 @@ import { type Admission, admit } from './middleware/admit.ts';
 import { AnswerWriter } from './middleware/answer.ts';
 import { receiveBody } from './middleware/body.ts';
 import { allowOrigin, answerOptions } from './middleware/cors.ts';
-import { refuseMethod } from './middleware/errors.ts';
+import { refuseMethod, refusePath } from './middleware/errors.ts';
 import { type Exchange, keepRequestId } from './middleware/exchange.ts';
 import type { UnprovenBodies } from './middleware/unproven.ts';
 import { NO_BODY } from './route/bodies.ts';
@@ -20,6 +20,8 @@ import { Answer, type Input, type Method, type RequestHeader, type Route } from 
 
 interface RouterOptions extends Admission {
   readonly routes: readonly Route[];
+  /** Whether this listener has it; the others are unknown paths here. */
+  readonly serves: (route: Route) => boolean;
   /** Counts the bodies of callers without credentials. */
   readonly unproven: UnprovenBodies;
   /** Checks every payload against its response schema: for tests, so that document and answers cannot drift. */
@@ -28,8 +30,14 @@ interface RouterOptions extends Admission {
 
 /** Mounts the routes on the application; a request that matches none is passed on. */
 export function mountRoutes(app: Application, options: RouterOptions): void {
-  const { site } = options;
-  for (const { path, routes } of placesOf(options.routes)) {
+  const { site, serves } = options;
+  for (const { path, routes: known } of placesOf(options.routes)) {
+    const routes = new Map([...known].filter(([, route]) => serves(route)));
+    if (routes.size === 0) {
+      // Mounted nevertheless: `/api/profile/me` must not be taken for the person `me` of `/api/profile/:email`.
+      app.all(path, refusePath(site));
+      continue;
+    }
     const methods = [...routes.keys()].map((method) => method.toUpperCase());
     const isSafe = routes.get('get')?.unsafe === false;
     // In the order of RFC 9110.

@@ -5,6 +5,7 @@ import type { Server as TlsServer } from 'node:tls';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
+import { cannotListen as cannotListenAt, type ListenAddress } from '../base/listening.ts';
 import { type Certificates, checkCertificates, secureContextOf, tlsOptionsOf } from '../base/tls.ts';
 import { GrpcConnections } from './connections.ts';
 import { FrontListener, type FrontTimes } from './front/listener.ts';
@@ -15,8 +16,10 @@ import type { WaitingCalls } from './waiting.ts';
 export interface GrpcListener {
   /** Returns the port. Rejects with UsherError UNAVAILABLE. */
   listen(host: string, port: number): Promise<number>;
-  /** New connections get these certificates. For a listener that was made with some. */
-  renew(tls: Certificates): void;
+  /** Listens at the further doors as well; answers their addresses. Rejects with UsherError UNAVAILABLE. */
+  listenFurther(): Promise<readonly ListenAddress[]>;
+  /** New connections get these certificates. For listeners that were made with some. */
+  renew(tls: Certificates | undefined, further: readonly (Certificates | undefined)[]): void;
   /** Waits for calls in flight, at most `boundMs`. Leaves no socket open. */
   end(boundMs: number): Promise<void>;
 }
@@ -35,7 +38,9 @@ export function listenDirectly(server: Server, { times, clock, tls }: DirectPart
       for (const listening of listenersOf(server)) connections.watch(listening);
       return bound;
     },
+    listenFurther: () => Promise.resolve([]),
     renew(tls) {
+      if (tls === undefined) return;
       for (const listening of listenersOf(server))
         (listening as unknown as TlsServer).setSecureContext(secureContextOf(tls));
     },
@@ -48,7 +53,16 @@ export function listenDirectly(server: Server, { times, clock, tls }: DirectPart
   };
 }
 
+/** A listener beside the first: an address of `listeners`. */
+export interface GrpcDoor {
+  readonly at: ListenAddress;
+  readonly tls: Certificates | undefined;
+  /** Its place in the configuration. */
+  readonly key: string;
+}
+
 interface FrontParts extends DirectParts {
+  readonly further: readonly GrpcDoor[];
   /** Those that the front answers. */
   readonly methods: FrontMethods;
   /** The paths of all methods. */
@@ -57,27 +71,52 @@ interface FrontParts extends DirectParts {
 }
 
 export function listenBehindFront(server: Server, parts: FrontParts): GrpcListener {
-  const { methods, served, calls, times, clock, tls } = parts;
+  const { methods, served, calls, times, clock, tls, further } = parts;
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   freeClosedStreams(server);
   const inject = injector.injectConnection.bind(injector);
-  const front = new FrontListener({ methods, served, calls, inject }, times, clock, tls && checkedOptions(tls));
+  const make = (certificates: Certificates | undefined) =>
+    new FrontListener({ methods, served, calls, inject }, times, clock, certificates && checkedOptions(certificates));
+  const first = make(tls);
+  const others = further.map((door) => ({ door, front: make(door.tls) }));
+  const fronts = [first, ...others.map(({ front }) => front)];
   return {
     async listen(host, port) {
       try {
-        return await front.listen(await addressesOf(host), port);
+        const at = await first.listen((await addressesOf(host)).map((address) => ({ host: address, port })));
+        return 'port' in at ? at.port : port;
       } catch (error) {
         throw cannotListen(error as Error, host, port);
       }
     },
-    renew: (tls) => front.renew(secureContextOf(tls)),
+    async listenFurther() {
+      const opened: ListenAddress[] = [];
+      for (const { door, front } of others) {
+        try {
+          const at = await front.listen(await everyAddressOf(door.at));
+          opened.push('port' in at && 'port' in door.at ? { ...door.at, port: at.port } : at);
+        } catch (error) {
+          throw cannotListenAt(error, door.at, door.key);
+        }
+      }
+      return opened;
+    },
+    renew(certificates, renewed) {
+      for (const [index, next] of [certificates, ...renewed].entries()) {
+        if (next !== undefined) fronts[index]?.renew(secureContextOf(next));
+      }
+    },
     async end(boundMs) {
-      await within(boundMs, clock, front.drain());
-      front.destroy();
-      // Nothing is left behind the front but what it was cut off from.
+      await within(boundMs, clock, Promise.all(fronts.map((front) => front.drain())));
+      for (const front of fronts) front.destroy();
+      // Nothing is left behind the fronts but what it was cut off from.
       server.forceShutdown();
     },
   };
+}
+
+async function everyAddressOf(at: ListenAddress): Promise<ListenAddress[]> {
+  return 'path' in at ? [at] : (await addressesOf(at.host)).map((host) => ({ ...at, host }));
 }
 
 function checkedOptions(tls: Certificates) {
@@ -133,7 +172,7 @@ function shutDown(server: Server): Promise<void> {
 }
 
 /** Whether the work was done in time. */
-async function within(ms: number, clock: Clock, work: Promise<void>): Promise<boolean> {
+async function within(ms: number, clock: Clock, work: Promise<unknown>): Promise<boolean> {
   let cancel = () => {};
   const late = new Promise<boolean>((resolve) => {
     cancel = clock.after(ms, () => resolve(false));

@@ -9,6 +9,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
+import type { ListenAddress } from '../base/listening.ts';
 import type { Logger } from '../base/telemetry.ts';
 import type { Certificates } from '../base/tls.ts';
 import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
@@ -20,7 +21,7 @@ import { type Authorize, type Handle, unary } from './bridge.ts';
 import { factsMethods, factsService, type ServedFacts } from './facts-service.ts';
 import type { FrontMethod, FrontMethods } from './front/service.ts';
 import { Health } from './health.ts';
-import { listenBehindFront, listenDirectly } from './listening.ts';
+import { type GrpcDoor, listenBehindFront, listenDirectly } from './listening.ts';
 import { GrpcMetrics, METHODS } from './metrics.ts';
 import { addReflection } from './reflection.ts';
 import { CheckCache } from './request-cache.ts';
@@ -41,6 +42,8 @@ export interface GrpcServerOptions {
   /** 0 picks a free port. */
   port: number;
   tls?: Certificates | undefined;
+  /** Beside that address; for a server with the front. */
+  further?: readonly GrpcDoor[];
   reflection: boolean;
   /** Whether the front of front/ answers the calls that it can, before grpc-js. */
   front?: boolean;
@@ -60,7 +63,7 @@ export interface PassedMethods {
 
 export interface GrpcServer {
   /** Listens. Rejects with one sentence about the cause: port taken, host not of this machine, invalid certificate. */
-  start(): Promise<{ port: number }>;
+  start(): Promise<{ port: number; further: readonly ListenAddress[] }>;
   /** The answer of health: SERVING or NOT_SERVING. NOT_SERVING until the first call. */
   setServing(ok: boolean): void;
   /** Health turns NOT_SERVING for good; calls and connections are still taken. */
@@ -71,8 +74,8 @@ export interface GrpcServer {
 
 /** One whose certificates are kept in this process. */
 export interface AnsweringServer extends GrpcServer {
-  /** New connections get these certificates; those that are open stay. For a server that was made with some. */
-  renew(tls: Certificates): void;
+  /** New connections get these certificates; those that are open stay. For listeners that were made with some. */
+  renew(tls: Certificates | undefined, further?: readonly (Certificates | undefined)[]): void;
 }
 
 const TIMES = {
@@ -160,6 +163,7 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
         times,
         clock,
         tls: options.tls,
+        further: options.further ?? [],
       })
     : listenDirectly(server, { times, clock, tls: options.tls });
   let isEnding = false;
@@ -170,11 +174,12 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
   let draining: Promise<void> | undefined;
   return {
     async start() {
-      return { port: await listener.listen(options.host, options.port) };
+      const port = await listener.listen(options.host, options.port);
+      return { port, further: await listener.listenFurther() };
     },
     setServing: (ok) => health.set(ok && !isEnding),
     announceEnd,
-    renew: (tls) => listener.renew(tls),
+    renew: (tls, further = []) => listener.renew(tls, further),
     drain() {
       draining ??= (async () => {
         announceEnd();

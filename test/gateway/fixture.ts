@@ -22,6 +22,8 @@ export interface World {
   readonly url: string;
   readonly port: number;
   readonly opsUrl: string;
+  /** The URLs of further listeners, or `unix:/path`. */
+  readonly further: readonly string[];
   readonly facts: MemoryFacts;
   readonly engine: Engine;
   readonly gateway: Gateway;
@@ -48,6 +50,7 @@ export interface WorldOptions {
   logLevel?: string;
   limits?: GatewayOptions['limits'];
   unproven?: GatewayOptions['unproven'];
+  further?: GatewayOptions['further'];
   /** For parts outside the fixture's world: as much as a test needs. */
   services?: Record<string, unknown>;
   fill?(facts: MemoryFacts): void;
@@ -140,13 +143,15 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ...(options.routes === undefined ? {} : { routes: options.routes }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.unproven === undefined ? {} : { unproven: options.unproven }),
+    ...(options.further === undefined ? {} : { further: options.further }),
   });
-  const { port, opsPort } = await gateway.start();
+  const { port, opsPort, further } = await gateway.start();
   if (port === null) throw new Error('this gateway has no listener');
   return Object.assign(world, {
     url: `http://127.0.0.1:${port}`,
     port,
     opsUrl: `http://127.0.0.1:${opsPort}`,
+    further,
     facts,
     engine,
     gateway,

@@ -2,8 +2,10 @@ import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { usherCommand } from '../../base/command.ts';
+import { addressText, type ListenAddress, reachableText, socketState } from '../../base/listening.ts';
 import { expiryOf } from '../../base/tls.ts';
 import type { Config } from '../../config/config.ts';
+import { doorsOf, isOpenHere } from '../../config/listeners.ts';
 import type { Findings } from './finding.ts';
 
 export interface Files {
@@ -40,12 +42,12 @@ const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 
 export async function checkFiles(
-  { dataDir, grpc, http }: Config,
+  { dataDir, grpc, http, listeners }: Config,
   { cwd, secretFiles }: Files,
   to: Findings,
 ): Promise<void> {
   const kept = ['internal-api-key', 'vapid-keys', 'local-issuer.jwk.json'].map((name) => join(dataDir, name));
-  const keys = [grpc.tls?.key, http.tls?.key].flatMap((path) => path ?? []);
+  const keys = [grpc, http, ...listeners].flatMap(({ tls }) => tls?.key ?? []);
   const paths = [...secretFiles, ...keys, ...kept].map((path) => resolve(cwd, path));
   let open = 0;
   for (const path of new Set(paths)) {
@@ -62,8 +64,9 @@ export async function checkFiles(
   if (open === 0) to.ok('no file of a secret can be read by others');
 }
 
-export async function checkCertificates({ grpc, http }: Config, to: Findings): Promise<void> {
-  for (const [listener, tls] of Object.entries({ gRPC: grpc.tls, gateway: http.tls })) {
+export async function checkCertificates({ grpc, http, listeners }: Config, to: Findings): Promise<void> {
+  const further = listeners.map(({ tls }, index) => [`listeners[${index}]`, tls] as const);
+  for (const [listener, tls] of [['gRPC', grpc.tls] as const, ['gateway', http.tls] as const, ...further]) {
     if (tls === null) continue;
     try {
       const days = Math.floor((expiryOf(await readFile(tls.cert, 'utf8')) * 1000 - Date.now()) / DAY_MS);
@@ -77,48 +80,65 @@ export async function checkCertificates({ grpc, http }: Config, to: Findings): P
   }
 }
 
-type Door = readonly [name: string, key: string, host: string, port: number];
-
-export async function checkPorts({ http, grpc, ops, roles, upstream }: Config, to: Findings): Promise<void> {
-  const isEdge = upstream.address !== null;
-  const doors: Door[] = [];
-  if (!isEdge && roles.includes('gateway')) doors.push(['gateway', 'http', http.host, http.port]);
-  if (isEdge || roles.includes('rpc')) doors.push(['gRPC', 'grpc', grpc.host, grpc.port]);
-  if (ops !== null) doors.push(['operators', 'ops', ops.host, ops.port]);
-  const states = await Promise.all(doors.map(async (door) => [door, await stateOf(door)] as const));
-  const scheme = http.tls === null ? 'http' : 'https';
-  const answers = await Promise.all(
-    states.map(async ([[name, , host, port], state]) => {
-      if (state !== 'EADDRINUSE' || name === 'gRPC') return false;
-      return await isUsher(`${name === 'gateway' ? scheme : 'http'}://${reachable(host)}:${port}`);
-    }),
-  );
-  // Nothing else tells an Usher at the port of gRPC without a key: where its other port is an Usher's, so is this.
-  const isRunning = answers.includes(true);
-  for (const [index, [[name, key, host, port], state]] of states.entries()) {
-    const at = `${name}, ${host}:${port}`;
-    if (state === null) to.ok(`${at}: free`);
-    else if (state === 'EADDRINUSE' && (answers[index] === true || (name === 'gRPC' && isRunning))) {
-      to.ok(`${at}: in use by a running Usher`);
-    } else if (state === 'EADDRINUSE') to.fail(`${at}: in use`, `Free it, or set ${key}.port.`);
-    else to.fail(`${at}: cannot be listened on (${state})`, `Set ${key}.host and ${key}.port.`);
-  }
+/** A listener of the configuration: what it is, its place there, and who tells whether an Usher has it. */
+interface Door {
+  readonly name: 'gateway' | 'gRPC' | 'operators';
+  readonly key: string;
+  readonly at: ListenAddress;
+  readonly isTls: boolean;
 }
 
-/** Null for a free port; else the code of the error. */
-function stateOf([, , host, port]: Door): Promise<string | null> {
-  if (port === 0) return Promise.resolve(null);
-  return new Promise((done) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => done(error.code ?? error.name));
-    server.listen(port, host, () => server.close(() => done(null)));
+const NAMES = { http: 'gateway', grpc: 'gRPC', ops: 'operators' } as const;
+const KINDS = ['http', 'grpc', 'ops'] as const;
+
+/** Every address that this process would listen on. */
+function doorsOfProcess(config: Config): Door[] {
+  return KINDS.filter((kind) => isOpenHere(config, kind)).flatMap((kind) => {
+    const first = config[kind];
+    const isTls = kind !== 'ops' && config[kind].tls !== null;
+    const further = doorsOf(config.listeners, kind).map(({ at, key, listener }) => ({
+      name: NAMES[kind],
+      key,
+      at,
+      isTls: listener.tls !== null,
+    }));
+    return [...(first === null ? [] : [{ name: NAMES[kind], key: kind, at: first, isTls }]), ...further];
   });
 }
 
-const reachable = (host: string): string => {
-  const named = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
-  return named.includes(':') ? `[${named}]` : named;
-};
+export async function checkPorts(config: Config, to: Findings): Promise<void> {
+  const doors = doorsOfProcess(config);
+  const states = await Promise.all(doors.map(async (door) => ({ door, state: await stateOf(door.at) })));
+  const answers = await Promise.all(
+    states.map(async ({ door: { name, at, isTls }, state }) => {
+      if (state !== 'EADDRINUSE' || name === 'gRPC' || 'path' in at) return false;
+      return await isUsher(`${isTls ? 'https' : 'http'}://${reachableText(at)}`);
+    }),
+  );
+  // Nothing else tells an Usher at the port of gRPC without a key, nor at a socket: where another port is an Usher's, so is this.
+  const isRunning = answers.includes(true);
+  for (const [index, { door, state }] of states.entries()) {
+    const { name, key, at: address } = door;
+    const at = `${name}, ${addressText(address)}`;
+    const isFirst = !key.includes('[');
+    if (state === null) to.ok(`${at}: free`);
+    else if (state === 'EADDRINUSE' && (answers[index] || ((name === 'gRPC' || 'path' in address) && isRunning))) {
+      to.ok(`${at}: in use by a running Usher`);
+    } else if (state === 'EADDRINUSE') to.fail(`${at}: in use`, `Free it, or set ${isFirst ? `${key}.port` : key}.`);
+    else to.fail(`${at}: cannot be listened on (${state})`, `Set ${isFirst ? `${key}.host and ${key}.port` : key}.`);
+  }
+}
+
+/** Null for one that is free; else the code of the error. A socket file is not touched. */
+async function stateOf(at: ListenAddress): Promise<string | null> {
+  if ('path' in at) return await socketState(at.path);
+  if (at.port === 0) return null;
+  return await new Promise((done) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => done(error.code ?? error.name));
+    server.listen(at.port, at.host, () => server.close(() => done(null)));
+  });
+}
 
 /** A gateway with TLS of an authority that this process does not know does not count. */
 async function isUsher(url: string): Promise<boolean> {

@@ -1,10 +1,9 @@
 /** A listener of node:http with every limit set, and the application on it. */
 
-import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
+import { type ListenAddress, listenAt } from '../../base/listening.ts';
 import type { Logger } from '../../base/telemetry.ts';
 import { type Certificates, secureContextOf, tlsOptionsOf } from '../../base/tls.ts';
 import { HTTP_LIMITS } from '../route/limits.ts';
@@ -16,6 +15,9 @@ const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
 
 export interface Listener {
+  /** With the port that it got. */
+  readonly at: ListenAddress;
+  /** 0 of a UNIX socket. */
   readonly port: number;
   /** New connections get these certificates, where this one speaks TLS. */
   renew(tls: Certificates): void;
@@ -26,8 +28,7 @@ export interface Listener {
 }
 
 interface ListenOptions {
-  readonly host: string;
-  readonly port: number;
+  readonly at: ListenAddress;
   /** Without it, cleartext. */
   readonly tls?: Certificates | undefined;
   readonly clock: Clock;
@@ -40,10 +41,10 @@ export async function listen(options: ListenOptions, createApp: (port: number) =
   const { clock, log, limits } = options;
   const server = createServer(limits, options.tls);
   const connections = new Connections(server, { clock, log, limits });
-  server.listen(options.port, options.host);
-  await once(server, 'listening');
+  const at = await listenAt(server, options.at);
+  const port = 'port' in at ? at.port : 0;
   try {
-    const app = createApp(portOf(server));
+    const app = createApp(port);
     connections.serve((req, res) => {
       req.url = routableTarget(req.url ?? '');
       app(req, res);
@@ -54,17 +55,14 @@ export async function listen(options: ListenOptions, createApp: (port: number) =
   }
   server.on('error', (error) => log.error({ err: error }, 'gateway listener failed'));
   return {
-    port: portOf(server),
+    at,
+    port,
     renew: (tls) => {
       if (server instanceof TlsServer) server.setSecureContext(secureContextOf(tls));
     },
     announceEnd: () => connections.announceEnd(),
     close: () => connections.close(),
   };
-}
-
-function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port;
 }
 
 function createServer(limits: ConnectionLimits, tls: Certificates | undefined): Server {

@@ -9,6 +9,7 @@ import {
   Server as TlsServer,
 } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
+import { type ListenAddress, listenAt } from '../../base/listening.ts';
 import { Connection } from './connection.ts';
 import type { FrontService } from './service.ts';
 
@@ -69,18 +70,21 @@ export class FrontListener {
     this.#tls = tls;
   }
 
-  /** Listens at each address, at the same port. Returns it. Rejects with the error of the system. */
-  async listen(addresses: readonly string[], port: number): Promise<number> {
-    let bound = port;
+  /** Listens at each address, at the same port. Returns the last. Rejects with the error of the system, or UsherError of a socket file. */
+  async listen(addresses: readonly ListenAddress[]): Promise<ListenAddress> {
+    let bound: ListenAddress | undefined;
     for (const address of addresses) {
       const server = this.#createServer();
       this.#servers.push(server);
-      bound = await listenAt(server, address, bound);
+      const wanted =
+        'port' in address && bound !== undefined && 'port' in bound ? { ...address, port: bound.port } : address;
+      bound = await listenAt(server, wanted);
       // A connection that could not be accepted, for want of file descriptors: there will be others.
       server.on('error', (error) =>
         this.#service.calls.options.log.warn({ err: error }, 'gRPC connection not accepted'),
       );
     }
+    if (bound === undefined) throw new Error('a listener needs an address');
     this.#look();
     return bound;
   }
@@ -210,15 +214,4 @@ export class FrontListener {
 
 function clientOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
-}
-
-function listenAt(server: NetServer, address: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, address, () => {
-      server.off('error', reject);
-      const at = server.address();
-      resolve(typeof at === 'object' && at !== null ? at.port : port);
-    });
-  });
 }
