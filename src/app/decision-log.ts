@@ -7,6 +7,7 @@ import { type Config, ConfigError } from '../config/config.ts';
 import { Engine } from '../engine/engine.ts';
 import type { EngineOptions } from '../engine/options.ts';
 import { DecisionLog, LoggedEngine } from '../rpc/decision-log.ts';
+import { engineTraces } from './engine-traces.ts';
 import { exposeDecisionLog } from './metrics.ts';
 
 interface Parts {
@@ -28,7 +29,8 @@ export async function openDecisionLog({ config, clock, log, registry, closing }:
 }
 
 /** Without a decision log the engine is the one that it always was. */
-export function createEngine(options: EngineOptions, decisionLog: DecisionLog | null): Engine {
+export function createEngine(given: EngineOptions, decisionLog: DecisionLog | null): Engine {
+  const options = { ...given, traces: engineTraces };
   return decisionLog === null ? new Engine(options) : new LoggedEngine(options, decisionLog);
 }
 

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { Clock } from './clock.ts';
+import { traceFields, tracer } from './tracing.ts';
 
 export type { Logger } from 'pino';
 export type { Registry } from 'prom-client';
@@ -44,6 +45,8 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     },
     // Includes the messages of causes. Driver errors can hold values: persistence/driver/failures.ts removes those first.
     serializers: { err: describeError },
+    // Of the work under way.
+    ...(tracer === null ? {} : { mixin: () => traceFields() }),
   };
   return pino(options, destination ?? standardOutput());
 }

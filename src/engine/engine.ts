@@ -29,7 +29,7 @@ import type {
   Subject,
 } from './types.ts';
 import { UnknownCodes } from './unknown-codes.ts';
-import { notServing, untilAborted } from './waiting.ts';
+import { notServing, untilAborted, type Wait } from './waiting.ts';
 import type { ChangeTail } from './watch.ts';
 
 export type { EngineLog } from './follower.ts';
@@ -61,12 +61,14 @@ export class Engine {
   readonly #grounds: GroundsFinder;
   readonly #explainer: Explainer;
   readonly #Batch: typeof Batch;
+  readonly #traces: EngineOptions['traces'];
   #open = false;
   #now: number;
   #cancelTick: (() => void) | undefined;
 
   constructor(options: EngineOptions) {
     const { source, clock, cache, log, parts, lists, cursorKey } = options;
+    this.#traces = options.traces;
     this.unknownCodes = new UnknownCodes(clock, log);
     this.#clock = clock;
     this.#now = clock.monotonic();
@@ -371,12 +373,11 @@ export class Engine {
   }
 
   /** Answers in the turn in which all facts are present; loads the missing ones until then. */
-  async #until<T>(
-    { minRevision, signal }: AskOptions,
-    answer: (now: number, asked: number) => T | null,
-    load: (now: number, asked: number) => Promise<void>[],
-    attempts = ATTEMPTS,
-  ): Promise<T> {
+  #until<T>(...wait: Wait<T>): Promise<T> {
+    return this.#traces?.waiting(() => this.#wait(...wait)) ?? this.#wait(...wait);
+  }
+
+  async #wait<T>(...[{ minRevision, signal }, answer, load, attempts = ATTEMPTS]: Wait<T>): Promise<T> {
     const askedAt = this.#clock.monotonic();
     let waits = 0;
     for (let attempt = 0; ; attempt++) {

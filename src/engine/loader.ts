@@ -4,6 +4,7 @@ import type { EngineCounters } from './counters.ts';
 import type { Facts } from './facts.ts';
 import { type Follower, STATEMENT_MS, type Ticket } from './follower.ts';
 import type { Replica } from './replica.ts';
+import type { EngineTraces, TracedCaller } from './traces.ts';
 import {
   type FactsReply,
   type FactsSource,
@@ -28,6 +29,7 @@ interface LoaderOptions {
   counters: EngineCounters;
   /** Runs `fn` at the end of this turn of the event loop, so that the needs of one turn share a statement. */
   defer: (fn: () => void) => void;
+  traces?: EngineTraces | undefined;
 }
 
 /** A need, which other callers may join until its statement is answered. */
@@ -36,6 +38,10 @@ interface Load<N> {
   readonly need: N;
   readonly done: Promise<void>;
   readonly settle: { resolve: () => void; reject: (error: unknown) => void };
+  /** Those who wait for it and are traced; null for nobody. */
+  callers: TracedCaller[] | null;
+  /** The statement, in the trace of one of them. */
+  traced: TracedCaller | null;
 }
 
 /**
@@ -72,8 +78,12 @@ export class Loader {
   }
 
   #ask<N>(queue: Queue<N>, key: string, need: N): Promise<void> {
+    const caller = this.#options.traces?.caller() ?? null;
     const joined = queue.find(key);
-    if (joined !== undefined) return joined;
+    if (joined !== undefined) {
+      if (caller !== null) join(joined, caller);
+      return joined.done;
+    }
     if (queue.waiting >= MAX_WAITING) return Promise.reject(unavailable('The database is busy; try again shortly.'));
     if (!this.#deferred) {
       this.#deferred = true;
@@ -82,7 +92,7 @@ export class Loader {
         this.#send();
       });
     }
-    return queue.add(key, need);
+    return queue.add(key, need, caller);
   }
 
   /** Sends as many statements as may run at once; policies and members alternate, so that neither starves the other. */
@@ -114,7 +124,7 @@ export class Loader {
     this.#inFlight++;
     let failure: unknown;
     try {
-      await read();
+      await this.#traced(loads, read);
     } catch (error) {
       this.#options.counters.loadFailures++;
       failure = toUnavailable(error);
@@ -122,6 +132,16 @@ export class Loader {
     this.#inFlight--;
     queue.settle(loads, failure);
     this.#send();
+  }
+
+  #traced<N>(loads: readonly Load<N>[], read: () => Promise<void>): Promise<void> {
+    const { traces } = this.#options;
+    const callers = traces === undefined ? [] : loads.flatMap((load) => load.callers ?? []);
+    if (traces === undefined || callers.length === 0) return read();
+    return traces.load(loads.length, callers, (traced) => {
+      for (const load of loads) load.traced = traced;
+      return read();
+    });
   }
 
   async #readPolicy(app: string): Promise<void> {
@@ -177,6 +197,12 @@ export class Loader {
   }
 }
 
+function join<N>(load: Load<N>, caller: TracedCaller): void {
+  if (load.traced !== null) caller.joined(load.traced);
+  else if (load.callers === null) load.callers = [caller];
+  else load.callers.push(caller);
+}
+
 /** Loads of one kind: those that wait for a statement, in order, and those that may be joined, by key. */
 class Queue<N> {
   #waiting: Load<N>[] = [];
@@ -186,18 +212,18 @@ class Queue<N> {
     return this.#waiting.length;
   }
 
-  find(key: string): Promise<void> | undefined {
-    return this.#open.get(key)?.done;
+  find(key: string): Load<N> | undefined {
+    return this.#open.get(key);
   }
 
-  add(key: string, need: N): Promise<void> {
+  add(key: string, need: N, caller: TracedCaller | null): Promise<void> {
     let settle: Load<N>['settle'] = { resolve: () => undefined, reject: () => undefined };
     const done = new Promise<void>((resolve, reject) => {
       settle = { resolve, reject };
     });
     // Every waiting caller may have left by then; those that have not handle the rejection themselves.
     done.catch(() => undefined);
-    const load: Load<N> = { key, need, done, settle };
+    const load: Load<N> = { key, need, done, settle, callers: caller === null ? null : [caller], traced: null };
     this.#waiting.push(load);
     this.#open.set(key, load);
     return done;

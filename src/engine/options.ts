@@ -9,6 +9,7 @@ import type { EngineLog, Follower } from './follower.ts';
 import type { GroundsFinder } from './grounds.ts';
 import type { Loader } from './loader.ts';
 import type { Replica } from './replica.ts';
+import type { EngineTraces } from './traces.ts';
 import { type FactsSource, type ListSource, MAX_NEEDS, type ReplicaSource, type RevisionToken } from './types.ts';
 
 export interface CacheOptions {
@@ -60,6 +61,8 @@ export interface EngineOptions {
   cursorKey?: () => Promise<Uint8Array>;
   /** Runs a function at the end of this turn of the event loop; `setImmediate` unless a test owns time. */
   defer?: (fn: () => void) => void;
+  /** Where traces are kept. */
+  traces?: EngineTraces | undefined;
   /** Replacement parts, for tests of the tests. */
   parts?: Partial<EngineParts>;
 }

@@ -20,7 +20,7 @@ interface Host {
 }
 
 export function makeParts(
-  { source, replica, clock, cache, log, defer = (fn) => void setImmediate(fn), parts }: EngineOptions,
+  { source, replica, clock, cache, log, defer = (fn) => void setImmediate(fn), traces, parts }: EngineOptions,
   { counters, tickMs, dropped, isOpen }: Host,
 ) {
   const facts = new (parts?.Facts ?? Facts)({ clock, ttlMs: cache.ttlMs, tickMs, ...boundsOf(cache) });
@@ -49,6 +49,7 @@ export function makeParts(
     follower,
     counters,
     defer,
+    traces,
   });
   const grounds = new (parts?.GroundsFinder ?? GroundsFinder)(facts, loader);
   const served = new FactServer({ source, clock, facts, loader, follower, grounds, isOpen });

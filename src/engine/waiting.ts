@@ -1,5 +1,14 @@
 import type { Clock } from '../base/clock.ts';
 import { UsherError, unavailable } from '../base/errors.ts';
+import type { RevisionToken } from './types.ts';
+
+/** A question that waits for facts: how it is answered once they are there, else null; and how the missing ones are loaded. */
+export type Wait<T> = [
+  options: { minRevision?: RevisionToken; signal?: AbortSignal },
+  answer: (now: number, asked: number) => T | null,
+  load: (now: number, asked: number) => Promise<void>[],
+  attempts?: number,
+];
 
 /**
  * `work`, or a rejection as soon as the caller gives up: its `signal.reason` where that is a UsherError, else

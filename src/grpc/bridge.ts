@@ -5,6 +5,8 @@
 
 import type { handleUnaryCall, Metadata, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { GrpcStatus, UsherError } from '../base/errors.ts';
+import type { Carrier } from '../base/tracing.ts';
+import { endCall } from './call-traces.ts';
 import { METHODS, type MethodName } from './metrics.ts';
 import type { FailedStatus } from './status.ts';
 import { CANCELLED, failure, OK, type Reply, type WaitingCalls } from './waiting.ts';
@@ -33,16 +35,19 @@ export function unary(
   authorize: Authorize,
   calls: WaitingCalls,
 ): handleUnaryCall<Buffer, Buffer> {
-  const { metrics, log, clock } = calls.options;
+  const { metrics, log, clock, traces } = calls.options;
   const index = METHODS.indexOf(method);
   return (call, callback) => {
     let answer: Buffer | Promise<Buffer>;
     try {
       authorize(apiKey(call.metadata));
-      answer = handle(call.request);
+      answer =
+        traces === null ? handle(call.request) : traces.run(index, carrierOf(call.metadata), handle, call.request);
     } catch (error) {
-      const status = failure(error, index, requestIdOf(call.metadata), log);
+      const span = traces === null ? null : traces.answered();
+      const status = failure(error, index, requestIdOf(call.metadata), log, span);
       metrics.answered(index, status.code);
+      endCall(span, status.code);
       callback(status);
       return;
     }
@@ -56,6 +61,7 @@ export function unary(
       call.once('cancelled', leave);
       if (call.cancelled) leave();
     } else {
+      if (traces !== null) endCall(traces.answered(), OK);
       metrics.answered(index, OK);
       callback(null, answer);
     }
@@ -77,6 +83,13 @@ export function apiKey(metadata: Metadata): string | undefined {
 export function requestIdOf(metadata: Metadata): string | undefined {
   const given = metadata.get('x-request-id')[0];
   return typeof given === 'string' ? given : undefined;
+}
+
+/** What a caller says of its trace. Of two headers neither counts; several of `tracestate` are one list. */
+export function carrierOf(metadata: Metadata): Carrier {
+  const [traceparent, second] = metadata.get('traceparent');
+  if (typeof traceparent !== 'string' || second !== undefined) return {};
+  return { traceparent, tracestate: metadata.get('tracestate').join(',') };
 }
 
 /** Ends a call of grpc-js. */

@@ -5,7 +5,7 @@ import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 
 /** gRPC's status codes by number, as metrics name them. */
-const STATUS_NAMES = [
+export const STATUS_NAMES = [
   'OK',
   'CANCELLED',
   'UNKNOWN',

@@ -12,12 +12,14 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import type { ListenAddress } from '../base/listening.ts';
 import type { Logger } from '../base/telemetry.ts';
 import type { Certificates } from '../base/tls.ts';
+import { tracer } from '../base/tracing.ts';
 import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import type { PermissionEngine } from '../rpc/call.ts';
 import { MAX_FACTS } from '../rpc/facts.ts';
 import { createHandles } from './answering.ts';
 import { type Authorize, type Handle, unary } from './bridge.ts';
+import { CallTraces } from './call-traces.ts';
 import { factsMethods, factsService, type ServedFacts } from './facts-service.ts';
 import type { FrontMethod, FrontMethods } from './front/service.ts';
 import { Health } from './health.ts';
@@ -134,6 +136,7 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
     clock,
     metrics: options.metrics ?? new GrpcMetrics(),
     deadlineMs: times.deadlineMs,
+    traces: tracer === null ? null : new CallTraces(tracer),
   });
   const handles = createHandles(engine, options.checks ?? new CheckCache(MEMORY));
   const server = new ListedServer({ ...LIMITS_OF_CONNECTIONS, ...(options.front ? {} : lifeOfConnections(times)) });

@@ -2,7 +2,8 @@
 
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
 import { GrpcStatus } from '../base/errors.ts';
-import { type Admission, type Authorize, apiKey, requestIdOf } from './bridge.ts';
+import { type Admission, type Authorize, apiKey, carrierOf, requestIdOf } from './bridge.ts';
+import { endCall } from './call-traces.ts';
 import { METHODS, type MethodName } from './metrics.ts';
 import { CANCELLED, failure, OK, type WaitingOptions } from './waiting.ts';
 
@@ -22,14 +23,18 @@ export function serverStreaming(
   method: MethodName,
   open: OpenStream,
   authorize: Authorize,
-  { metrics, log, clock }: WaitingOptions,
+  { metrics, log, clock, traces }: WaitingOptions,
 ): handleServerStreamingCall<Buffer, Buffer> {
   const index = METHODS.indexOf(method);
   return (call) => {
     const since = clock.monotonic();
-    const end = (status: number): void => metrics.waited(index, status, clock.monotonic() - since);
+    const span = traces === null ? null : traces.stream(index, carrierOf(call.metadata));
+    const end = (status: number): void => {
+      metrics.waited(index, status, clock.monotonic() - since);
+      endCall(span, status);
+    };
     const fail = (error: unknown): void => {
-      const status = failure(error, index, requestIdOf(call.metadata), log);
+      const status = failure(error, index, requestIdOf(call.metadata), log, span);
       end(status.code);
       call.emit('error', status);
     };

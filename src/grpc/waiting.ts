@@ -6,8 +6,10 @@
 import type { Clock } from '../base/clock.ts';
 import { toUsherError, UsherError } from '../base/errors.ts';
 import { type Logger, requestId } from '../base/telemetry.ts';
+import { type Span, traceFields } from '../base/tracing.ts';
 import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { MAX_FACTS } from '../rpc/facts.ts';
+import { type CallTraces, endCall } from './call-traces.ts';
 import { type GrpcMetrics, METHODS } from './metrics.ts';
 import { type FailedStatus, PassedOn, toStatus } from './status.ts';
 
@@ -25,6 +27,8 @@ export interface WaitingOptions {
   readonly clock: Clock;
   /** The longest a call may wait, whatever its own deadline (docs/reference/http.md#limits: 10 s). */
   readonly deadlineMs: number;
+  /** Null where nothing is traced. */
+  readonly traces: CallTraces | null;
 }
 
 /** The transport's side of a call that waits. Either is called at most once. */
@@ -40,14 +44,16 @@ export class WaitingCall {
   readonly #method: number;
   readonly #reply: Reply;
   readonly #calls: WaitingCalls;
+  readonly #span: Span | null;
   /** Monotonic milliseconds. */
   readonly since: number;
   #open = true;
 
-  constructor(method: number, reply: Reply, calls: WaitingCalls) {
+  constructor(method: number, reply: Reply, calls: WaitingCalls, span: Span | null) {
     this.#method = method;
     this.#reply = reply;
     this.#calls = calls;
+    this.#span = span;
     this.since = calls.options.clock.monotonic();
   }
 
@@ -62,7 +68,7 @@ export class WaitingCall {
 
   fail(error: unknown): void {
     if (!this.#open) return;
-    const status = failure(error, this.#method, this.#reply.requestId, this.#calls.options.log);
+    const status = failure(error, this.#method, this.#reply.requestId, this.#calls.options.log, this.#span);
     if (this.#end(status.code)) this.#send(() => this.#reply.fail(status));
   }
 
@@ -75,6 +81,7 @@ export class WaitingCall {
     if (!this.#open) return false;
     this.#open = false;
     this.#calls.ended(this, this.#method, status);
+    endCall(this.#span, status);
     return true;
   }
 
@@ -99,9 +106,9 @@ export class WaitingCalls {
     this.options = options;
   }
 
-  /** `method` is its place in METHODS. The call ends by `work`, unless something else ends it before. */
+  /** `method` is its place in METHODS. The call ends by `work`, unless something else ends it before, and its span with it. */
   wait(method: number, reply: Reply, work: Promise<Buffer>): WaitingCall {
-    const call = new WaitingCall(method, reply, this);
+    const call = new WaitingCall(method, reply, this, this.options.traces?.waits() ?? null);
     this.#waiting.add(call);
     if (!this.#armed) this.#arm(this.options.deadlineMs);
     void settle(call, work);
@@ -161,11 +168,17 @@ async function settle(call: WaitingCall, work: Promise<Buffer>): Promise<void> {
  *
  * @param given the caller's `x-request-id`
  */
-export function failure(thrown: unknown, method: number, given: string | undefined, log: Logger): FailedStatus {
+export function failure(
+  thrown: unknown,
+  method: number,
+  given: string | undefined,
+  log: Logger,
+  span: Span | null = null,
+): FailedStatus {
   if (thrown instanceof PassedOn) return thrown.status;
   const id = requestId(given);
   const error = toUsherError(thrown);
-  const line = { err: thrown, method: METHODS[method], requestId: id };
+  const line = { err: thrown, method: METHODS[method], requestId: id, ...traceFields(span) };
   if (error.code === 'INTERNAL') log.error(line, 'gRPC call failed');
   else if (error.code === 'UNAVAILABLE' || error.code === 'DEADLINE_EXCEEDED') log.warn(line, 'gRPC call not answered');
   else log.debug({ method: line.method, requestId: id, code: error.code, reason: error.reason }, 'gRPC call refused');

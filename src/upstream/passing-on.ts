@@ -4,7 +4,7 @@ import { type handleUnaryCall, Metadata, type ServiceError, status } from '@grpc
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
-import { type Admission, type Authorize, apiKey, CallbackReply, requestIdOf } from '../grpc/bridge.ts';
+import { type Admission, type Authorize, apiKey, CallbackReply, carrierOf, requestIdOf } from '../grpc/bridge.ts';
 import { METHODS } from '../grpc/metrics.ts';
 import type { PassedMethods } from '../grpc/server.ts';
 import { PassedOn } from '../grpc/status.ts';
@@ -35,7 +35,7 @@ function passUnary(
   authorize: Authorize,
   calls: WaitingCalls,
 ): handleUnaryCall<Buffer, Buffer> {
-  const { log, deadlineMs, metrics } = calls.options;
+  const { log, deadlineMs, metrics, traces } = calls.options;
   const index = METHODS.indexOf(name);
   return (call, callback) => {
     try {
@@ -49,10 +49,12 @@ function passUnary(
     const gone = new AbortController();
     const left = Math.min(deadlineMs, Number(call.getDeadline()) - clock.now());
     const along = { deadlineMs: left, requestId: requestIdOf(call.metadata), signal: gone.signal };
-    const work = link.unary(pathOf(name), call.request, along).catch((error: unknown) => {
-      throw passed(error);
-    });
-    const waiting = calls.wait(index, new CallbackReply(call, callback), work);
+    const ask = (request: Buffer): Promise<Buffer> =>
+      link.unary(pathOf(name), request, along).catch((error: unknown) => {
+        throw passed(error);
+      });
+    const work = traces === null ? ask(call.request) : traces.run(index, carrierOf(call.metadata), ask, call.request);
+    const waiting = calls.wait(index, new CallbackReply(call, callback), Promise.resolve(work));
     call.once('cancelled', () => {
       gone.abort();
       waiting.leave(Number(call.getDeadline()) <= clock.now() ? status.DEADLINE_EXCEEDED : CANCELLED);

@@ -57,7 +57,13 @@ export function frontService({ engine, clock, passed }: FrontParts): FrontServic
   return {
     methods: new Map(methods),
     served: new Set([...methods.map(([path]) => path), HEALTH, `/${SERVICE}/Explain`]),
-    calls: new WaitingCalls({ log: createLogger('silent'), metrics: new GrpcMetrics(), clock, deadlineMs: 10_000 }),
+    calls: new WaitingCalls({
+      log: createLogger('silent'),
+      metrics: new GrpcMetrics(),
+      traces: null,
+      clock,
+      deadlineMs: 10_000,
+    }),
     inject: (behind) => {
       passed?.();
       behind.on('error', () => undefined).resume();

@@ -93,6 +93,7 @@ export function createConnect(options: ConnectOptions): RequestHandler {
   return async (req, res, next) => {
     const { exchange } = res.locals;
     exchange.quiet = true;
+    exchange.span?.setAttributes({ 'rpc.system.name': 'connectrpc', 'rpc.method': exchange.pattern.slice(1) });
     const door = doors.get(exchange.pattern) as Door;
     let message: Buffer = EMPTY;
     try {

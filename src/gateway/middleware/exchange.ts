@@ -5,7 +5,9 @@ import type { Clock } from '../../base/clock.ts';
 import { type Issue, UsherError } from '../../base/errors.ts';
 import { networkOf } from '../../base/ip-address.ts';
 import { type Logger, requestId, visibleRequestId } from '../../base/telemetry.ts';
+import type { Span } from '../../base/tracing.ts';
 import type { Route } from '../route/route.ts';
+import { goOnTraced } from './trace.ts';
 
 declare global {
   namespace Express {
@@ -50,6 +52,8 @@ export class Exchange {
   #failLate: ((error: UsherError) => boolean) | null = null;
   /** Logged at `debug` while it succeeds. */
   quiet = false;
+  /** Null where nothing is traced. */
+  span: Span | null = null;
 
   constructor(req: Request, res: Response, clock: Clock, log: Logger) {
     this.req = req;
@@ -162,7 +166,7 @@ export function openExchange({ clock, log, follow }: ExchangeOptions): RequestHa
     res.locals.exchange = exchange;
     res.setHeader('x-request-id', exchange.requestId);
     follow(exchange);
-    next();
+    goOnTraced(exchange, next);
   };
 }
 

@@ -4,7 +4,9 @@ import { Counter } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import { exposeHistogram, FlatHistogram } from '../../base/flat-histogram.ts';
 import { REQUEST_LINE, type Registry } from '../../base/telemetry.ts';
+import { traceFields } from '../../base/tracing.ts';
 import type { Exchange } from './exchange.ts';
+import { endTraced } from './trace.ts';
 
 export interface Observer {
   /** Follows an exchange to its end. */
@@ -67,16 +69,18 @@ export function createObserver(registry: Registry, clock: Clock): Observer {
   });
 
   const record = (exchange: Exchange): void => {
-    const { req, res, pattern, requestId, log } = exchange;
+    const { req, res, pattern, requestId, log, span } = exchange;
     const status = res.writableFinished ? res.statusCode : CALLER_GONE;
     // Methods come from a closed set of the parser, so they are fit to be a label.
     const method = req.method ?? '';
     const ms = clock.monotonic() - exchange.startedAt;
     tallies.count(method, pattern, status, ms / 1000);
+    if (span !== null) endTraced(span, { method, route: pattern, status });
     const level = exchange.quiet && status < 400 ? 'debug' : 'info';
     if (!log.isLevelEnabled(level)) return;
     const rounded = Math.round(ms * 100) / 100;
-    log[level]({ requestId, method, route: pattern, status, ms: rounded, caller: exchange.callerName }, REQUEST_LINE);
+    const line = { requestId, method, route: pattern, status, ms: rounded, caller: exchange.callerName };
+    log[level](span === null ? line : { ...line, ...traceFields(span) }, REQUEST_LINE);
   };
 
   return {

@@ -3,11 +3,12 @@
  * behind it, which decides what is wrong with it, if anything (other-calls.ts has the exceptions).
  */
 
+import type { Carrier } from '../../base/tracing.ts';
 import type { Admission } from '../bridge.ts';
 import type { HeaderList } from './hpack.ts';
 import type { FrontMethod } from './service.ts';
 
-/** Who makes a call. Calls whose headers differ by the deadline alone have the same caller. */
+/** Who makes a call. Calls whose headers differ by deadline and trace alone have the same caller. */
 export interface Caller {
   /** The one key sent, or undefined. */
   readonly key: string | undefined;
@@ -17,11 +18,14 @@ export interface Caller {
 }
 
 /** A call that the front may answer, as its headers describe it. */
-export interface Head {
+export interface Head extends Carrier {
   readonly method: FrontMethod;
   readonly caller: Caller;
   /** Of the caller's deadline, in milliseconds; infinite without one. */
   readonly timeoutMs: number;
+  /** Undefined where there are two. */
+  readonly traceparent: string | undefined;
+  readonly tracestate: string | undefined;
 }
 
 /** The method that is answered here at a path, `/usher.permission.v1.PermissionService/Check`. */
@@ -41,10 +45,13 @@ const KEY = 256;
 const REQUEST_ID = 512;
 /** Any other header. */
 const OTHER = 1024;
+const TRACE = 2048;
 
 const NAME = /^[0-9a-z_.-]+$/;
 const VALUE = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
 const HOST = /^[0-9A-Za-z.:_[\]-]+$/;
+/** In the form of version 00 (W3C Trace Context). */
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 /** Of a timeout (PROTOCOL-HTTP2.md of gRPC). */
 const MAX_DIGITS = 8;
 const MS_BY_UNIT: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
@@ -70,6 +77,8 @@ export function readHead({ names, values, tooLong }: HeaderList, methodOf: Metho
   let key: string | undefined;
   let timeoutMs = Number.POSITIVE_INFINITY;
   let requestId: string | undefined;
+  let traceparent: string | undefined;
+  let tracestate: string | undefined;
   for (let i = 0; i < names.length; i++) {
     const name = names[i] as string;
     const value = values[i] as string;
@@ -119,6 +128,17 @@ export function readHead({ names, values, tooLong }: HeaderList, methodOf: Metho
         requestId = value;
         mark = REQUEST_ID;
         break;
+      case 'traceparent':
+        if (!VALUE.test(value)) return null;
+        // Which of two counts is not defined, so none does.
+        traceparent = (seen & TRACE) === 0 ? value : undefined;
+        seen |= TRACE;
+        continue;
+      case 'tracestate':
+        if (!VALUE.test(value)) return null;
+        tracestate = tracestate === undefined ? value : `${tracestate},${value}`;
+        seen |= OTHER;
+        continue;
       default:
         // Includes every other name that begins with a colon.
         if (!NAME.test(name) || NOT_HERE.has(name) || !VALUE.test(value)) return null;
@@ -130,33 +150,38 @@ export function readHead({ names, values, tooLong }: HeaderList, methodOf: Metho
     seen |= mark;
   }
   if ((seen & REQUIRED) !== REQUIRED || method === undefined) return null;
-  return { method, caller: { key, requestId, admission: undefined }, timeoutMs };
+  return { method, caller: { key, requestId, admission: undefined }, timeoutMs, traceparent, tracestate };
 }
 
-/** A head that was read, and where its deadline stands in the list. */
+/** A head that was read, and where in the list the fields stand that are others in each call; -1 for one that is not there. */
 export interface KnownHead {
   readonly head: Head;
   readonly list: HeaderList;
   readonly timeoutAt: number;
+  readonly traceAt: number;
 }
 
-/** Null for a call without a deadline. */
+/** Null for a call without a deadline and a trace. */
 export function knownHead(head: Head, list: HeaderList): KnownHead | null {
   const timeoutAt = list.names.indexOf('grpc-timeout');
-  return timeoutAt < 0 ? null : { head, list, timeoutAt };
+  // Of two, neither is its trace.
+  const traceAt = head.traceparent === undefined ? -1 : list.names.indexOf('traceparent');
+  return timeoutAt < 0 && traceAt < 0 ? null : { head, list, timeoutAt, traceAt };
 }
 
-/** The head of a list that differs from a known one by its deadline alone; null for any other, and for a malformed deadline. */
+/** The head of a list that differs from a known one by deadline and trace alone; null for any other, and where one is malformed. */
 export function repeatedHead(
-  { head, list, timeoutAt }: KnownHead,
+  { head, list, timeoutAt, traceAt }: KnownHead,
   { names, values, tooLong }: HeaderList,
 ): Head | null {
   if (tooLong || names.length !== list.names.length) return null;
   for (let i = 0; i < names.length; i++) {
-    if (names[i] !== list.names[i] || (values[i] !== list.values[i] && i !== timeoutAt)) return null;
+    if (names[i] !== list.names[i] || (values[i] !== list.values[i] && i !== timeoutAt && i !== traceAt)) return null;
   }
-  const timeoutMs = readTimeout(values[timeoutAt] as string);
-  return timeoutMs === 0 ? null : { method: head.method, caller: head.caller, timeoutMs };
+  const timeoutMs = timeoutAt < 0 ? head.timeoutMs : readTimeout(values[timeoutAt] as string);
+  const traceparent = traceAt < 0 ? undefined : (values[traceAt] as string);
+  if (timeoutMs === 0 || (traceparent !== undefined && !TRACEPARENT.test(traceparent))) return null;
+  return { method: head.method, caller: head.caller, timeoutMs, traceparent, tracestate: head.tracestate };
 }
 
 /** Milliseconds; 0 for a timeout that is malformed or already over. By hand: it is another one in each call. */

@@ -5,8 +5,9 @@
 
 import { Metadata } from '@grpc/grpc-js';
 import { GrpcStatus } from '../../base/errors.ts';
+import { endCall } from '../call-traces.ts';
 import type { FailedStatus } from '../status.ts';
-import { CANCELLED, failure, OK, type Reply } from '../waiting.ts';
+import { CANCELLED, failure, OK } from '../waiting.ts';
 import type { Behind } from './behind.ts';
 import { ErrorCode, INITIAL_WINDOW, MAX_WINDOW, rstStreamFrame } from './frames.ts';
 import type { Head } from './head.ts';
@@ -20,6 +21,7 @@ import { Passing } from './passing.ts';
 import { RecentIds } from './recent-ids.ts';
 import type { FrontService } from './service.ts';
 import { isLate, Phase, Stream } from './stream.ts';
+import { StreamReply } from './stream-reply.ts';
 
 /** Open streams of a connection, as grpc-js has them. */
 export const MAX_STREAMS = 256;
@@ -223,17 +225,20 @@ export class Streams {
 
   #answer(stream: Stream, message: Buffer): void {
     const { service, outbound } = this.#host;
-    const { method, caller } = stream.head as Head;
+    const head = stream.head as Head;
+    const { method, caller } = head;
     const { index, handle } = method;
-    const { metrics, log } = service.calls.options;
+    const { metrics, log, traces } = service.calls.options;
     let answer: Buffer | Promise<Buffer>;
     try {
       // The caller is of these very headers, and so of this method.
       if (caller.admission?.() !== true) caller.admission = method.authorize(caller.key);
-      answer = handle(message);
+      answer = traces === null ? handle(message) : traces.run(index, head, handle, message);
     } catch (error) {
-      const status = failure(error, index, caller.requestId, log);
+      const span = traces === null ? null : traces.answered();
+      const status = failure(error, index, caller.requestId, log, span);
       metrics.answered(index, status.code);
+      endCall(span, status.code);
       outbound.fail(stream, status);
       this.#close(stream);
       return;
@@ -243,6 +248,7 @@ export class Streams {
       stream.waiting = service.calls.wait(index, new StreamReply(this, stream), answer);
       return;
     }
+    if (traces !== null) endCall(traces.answered(), OK);
     metrics.answered(index, OK);
     if (outbound.answer(stream, answer)) this.#close(stream);
   }
@@ -373,27 +379,5 @@ export class Streams {
     const dropped = stream.outbox === null ? 0 : this.#host.outbound.drop(stream);
     if (stream.phase === Phase.PASSED) this.passing.close(stream, dropped);
     if (this.#open.size === 0) this.#host.idle();
-  }
-}
-
-class StreamReply implements Reply {
-  readonly #streams: Streams;
-  readonly #stream: Stream;
-
-  constructor(streams: Streams, stream: Stream) {
-    this.#streams = streams;
-    this.#stream = stream;
-  }
-
-  get requestId(): string | undefined {
-    return this.#stream.head?.caller.requestId;
-  }
-
-  answer(message: Buffer): void {
-    this.#streams.answerLate(this.#stream, message);
-  }
-
-  fail(status: FailedStatus): void {
-    this.#streams.failLate(this.#stream, status);
   }
 }

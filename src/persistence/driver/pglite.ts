@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { Session, SessionSource } from './dialect.ts';
 import { StatementFailed, statementFailed } from './failures.ts';
+import { statementEnds, statementSpan } from './statement-span.ts';
 import { OID, readBigint } from './values.ts';
 
 /** A transaction idle for this long is rolled back, as PostgreSQL does by itself. */
@@ -40,12 +41,17 @@ export class Embedded {
   }
 
   /** One statement of its own, when no transaction is open. */
-  async query<R>(sql: string, parameters: readonly unknown[]): Promise<R[]> {
+  async query<R>(sql: string, parameters: readonly unknown[], name?: string): Promise<R[]> {
     await this.gate.enter();
+    const span = statementSpan(sql, name);
     try {
-      return (await this.#client.query<R>(sql, [...parameters])).rows;
+      const { rows } = await this.#client.query<R>(sql, [...parameters]);
+      statementEnds(span);
+      return rows;
     } catch (error) {
-      throw statementFailed(error);
+      const failed = statementFailed(error);
+      statementEnds(span, failed);
+      throw failed;
     } finally {
       this.gate.leave();
     }
@@ -114,11 +120,15 @@ class EmbeddedSession implements Session {
     if (this.#expired) throw expired();
     this.#cancelWatch?.();
     const on = this.#open?.tx ?? this.#client;
+    const span = statementSpan(query.sql);
     try {
       const { rows, affectedRows } = await on.query<R>(query.sql, [...query.parameters]);
+      statementEnds(span);
       return { rows, ...(affectedRows === undefined ? {} : { numAffectedRows: BigInt(affectedRows) }) };
     } catch (error) {
-      throw statementFailed(error);
+      const failed = statementFailed(error);
+      statementEnds(span, failed);
+      throw failed;
     } finally {
       this.#watch();
     }

@@ -3,9 +3,11 @@ import pg from 'pg';
 import type { Clock } from '../../base/clock.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { FailureLog, Logger } from '../../base/telemetry.ts';
+import { tracer } from '../../base/tracing.ts';
 import { connectFailed } from './connecting.ts';
 import { isLast, isOnly, preparedName, type Session, type SessionSource } from './dialect.ts';
 import { failedToBegin, isLost, StatementFailed, statementFailed } from './failures.ts';
+import { statementEnds, statementSpan } from './statement-span.ts';
 import { OID, readBigint, readBigintArray } from './values.ts';
 
 const types = new pg.TypeOverrides();
@@ -151,11 +153,15 @@ export class Lease {
   async query<R extends pg.QueryResultRow>(query: pg.QueryConfig, limitMs = this.#limitMs): Promise<pg.QueryResult<R>> {
     // pg's own query_timeout leaves the late answer in the connection; destroying the socket ends both.
     const timer = limitMs === 0 ? undefined : setTimeout(() => this.#client.connection.stream.destroy(), limitMs);
+    const span = tracer === null ? null : statementSpan(query.text, query.name);
     try {
-      return await this.#client.query<R>(query);
+      const result = await this.#client.query<R>(query);
+      statementEnds(span);
+      return result;
     } catch (error) {
       const failed = statementFailed(error);
       if (isLost(failed)) this.#lost = true;
+      statementEnds(span, failed);
       throw failed;
     } finally {
       clearTimeout(timer);

@@ -123,8 +123,8 @@ export const noNotifications: FactsSource['listen'] = () => Promise.resolve(() =
 
 /** The embedded database has one process and one session: there are no other writers. */
 export function embeddedFacts(embedded: Embedded): FactsSource {
-  const ask: Ask = async <R extends HeadRow>(_name: string, sql: string, parameters: readonly unknown[]) =>
-    only(await embedded.query<R>(sql, parameters));
+  const ask: Ask = async <R extends HeadRow>(name: string, sql: string, parameters: readonly unknown[]) =>
+    only(await embedded.query<R>(sql, parameters, name));
   return source(1, { facts: ask, log: ask }, noNotifications);
 }
 

@@ -20,6 +20,7 @@ const listOf = (fields: readonly Field[]) => ({
   tooLong: false,
   repeated: false,
 });
+const trace = (digit: string) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
 const CHECK = { index: 0, handle: () => Buffer.alloc(0), authorize: () => undefined };
 const head = (fields: readonly Field[]) => readHead(listOf(fields), (path) => (path === PATH ? CHECK : undefined));
 const verdict = (fields: readonly Field[]) => judge(listOf(fields), (path) => path === PATH || path === OTHER);
@@ -109,7 +110,7 @@ describe('calls that the front answers', () => {
   });
 });
 
-describe('calls whose headers differ by the deadline alone', () => {
+describe('calls whose headers differ by deadline and trace alone', () => {
   const fields = and(['grpc-timeout', '500m'], ['x-internal-api-key', 'secret'], ['x-request-id', 'abcdefgh']);
   const known = knownHead(head(fields) as KnownHead['head'], listOf(fields)) as KnownHead;
   const repeated = (changed: readonly Field[]) => repeatedHead(known, listOf(changed));
@@ -136,6 +137,34 @@ describe('calls whose headers differ by the deadline alone', () => {
 
   test('are not taken for a list that was too long', () => {
     expect(repeatedHead(known, { ...listOf(fields), tooLong: true })).toBeNull();
+  });
+
+  test('a trace of its own is read, and every other field compared all the same', () => {
+    const traced = [...fields, ['traceparent', trace('1')] as Field];
+    const first = knownHead(head(traced) as KnownHead['head'], listOf(traced)) as KnownHead;
+    const other = (value: string) => repeatedHead(first, listOf([...fields, ['traceparent', value]]));
+    expect(other(trace('2'))).toEqual({ ...first.head, traceparent: trace('2') });
+    expect(other(trace('2'))?.caller).toBe(first.head.caller);
+    expect(
+      repeatedHead(first, listOf([...change('x-internal-api-key', 'secreu'), ['traceparent', trace('2')]])),
+    ).toBeNull();
+    for (const value of ['', 'words', `${trace('2')}-more`, trace('a').toUpperCase()]) expect(other(value)).toBeNull();
+  });
+
+  test('a trace alone is kept, two are not one', () => {
+    const [one, two] = [
+      and(['traceparent', trace('1')]),
+      and(['traceparent', trace('1')], ['traceparent', trace('2')]),
+    ];
+    expect(knownHead(head(one) as KnownHead['head'], listOf(one))).toMatchObject({ traceAt: 6, timeoutAt: -1 });
+    expect(head(one)).toMatchObject({ traceparent: trace('1') });
+    expect(head(two)).toMatchObject({ traceparent: undefined });
+    expect(knownHead(head(two) as KnownHead['head'], listOf(two))).toBeNull();
+    expect(head(and(['traceparent', trace('1')], [':path', PATH]))).toBeNull();
+  });
+
+  test('several states are one list', () => {
+    expect(head(and(['tracestate', 'a=1'], ['tracestate', 'b=2']))).toMatchObject({ tracestate: 'a=1,b=2' });
   });
 
   test('a call without a deadline is not kept', () => {
