@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/telemetry.ts';
+import { flushTraces } from '../base/tracing.ts';
 import { sleep } from '../base/wait.ts';
 
 /** Longer than every wait of closing: calls in flight, requests, deliveries. Shorter than the 30 s of orchestrators. */
@@ -27,7 +28,13 @@ export async function closeInTime(app: { close(): Promise<void> }, noticeMs: num
     timer = setTimeout(() => resolve(new Error(words)), boundMs);
   });
   try {
-    return await Promise.race([app.close().then(() => null), late]);
+    return await Promise.race([
+      app
+        .close()
+        .then(flushTraces)
+        .then(() => null),
+      late,
+    ]);
   } finally {
     clearTimeout(timer);
   }

@@ -4,6 +4,7 @@ import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock as clock } from '../base/clock.ts';
 import { createLogger } from '../base/telemetry.ts';
+import { flushTraces } from '../base/tracing.ts';
 import { DeliveryBell } from '../delivery/queue.ts';
 import { createOutbound } from '../outbound/outbound.ts';
 import { openDatabase } from '../persistence/open.ts';
@@ -58,6 +59,8 @@ async function close(): Promise<void> {
   tell();
   await Promise.all([mail.mailer.close(), outbound.close()]);
   await database.close();
+  // The thread is ended as soon as it has said so.
+  await flushTraces();
   port?.postMessage('closed' satisfies FromThread);
 }
 

@@ -6,7 +6,11 @@ import type { App } from './app.ts';
 import type { FromRpcProcess, ToRpcProcess } from './rpc-process.ts';
 import type { ToReload } from './tls-files.ts';
 
-const [{ buildApp }, { createLogger }] = await Promise.all([import('./app.ts'), import('../base/telemetry.ts')]);
+const [{ buildApp }, { createLogger }, { flushTraces }] = await Promise.all([
+  import('./app.ts'),
+  import('../base/telemetry.ts'),
+  import('../base/tracing.ts'),
+]);
 
 let app: App | undefined;
 let closing: Promise<void> | undefined;
@@ -37,6 +41,7 @@ async function start({ config, files, number }: Extract<ToRpcProcess, { kind: 's
 function close(): Promise<void> {
   closing ??= (async () => {
     await app?.close();
+    await flushTraces();
     process.disconnect();
   })();
   return closing;

@@ -21,6 +21,12 @@ export interface EmailContent {
   readonly unsubscribeUrl?: string | null;
 }
 
+/** What is stored with every delivery beside what it says. */
+export interface Caused {
+  /** Of the send, where its trace is sampled (W3C Trace Context). */
+  readonly traceparent?: string | undefined;
+}
+
 /** A person and a notification type, by id. The link is signed when the mail is sent, so that no row holds a valid link. */
 export interface UnsubscribeTarget {
   /** The public URL of the service when the send was accepted, without a trailing slash. */

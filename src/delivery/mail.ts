@@ -3,6 +3,7 @@
  * of stored brands (docs/reference/brands.md#smtp).
  */
 
+import { inChild, markFailed, SpanKind } from '../base/tracing.ts';
 import { renderLayout, renderText } from './layout.ts';
 import { fold, isSafeHeader } from './mail-headers.ts';
 import type { Mailbox } from './mailbox.ts';
@@ -37,11 +38,16 @@ export function createMailer({ mailbox, ...options }: MailerOptions): Mailer {
         if (mailbox === null) return { kind: 'no_smtp', code: 'no_smtp', response: 'The brand has no SMTP server.' };
         return { kind: 'sent', response: `kept in the development mailbox as ${await mailbox.keep(mail)}` };
       }
-      const sending = pools.send(sender.brandId, sender.smtp, message.urgent ?? false, mail, signal);
-      return await sending.then(
-        (response): MailOutcome => ({ kind: 'sent', response }),
-        (error: unknown) => failureOf(error, sender.smtp),
-      );
+      const { smtp, brandId } = sender;
+      const attributes = { 'server.address': smtp.host, 'server.port': smtp.port };
+      return await inChild('smtp send', { kind: SpanKind.CLIENT, attributes }, async (span) => {
+        const outcome = await pools.send(brandId, smtp, message.urgent ?? false, mail, signal).then(
+          (response): MailOutcome => ({ kind: 'sent', response }),
+          (error: unknown) => failureOf(error, smtp),
+        );
+        if (span !== null && outcome.kind !== 'sent') markFailed(span, outcome.kind);
+        return outcome;
+      });
     },
     close: () => pools.close(),
   };

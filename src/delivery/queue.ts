@@ -7,7 +7,7 @@ import type { ChannelName } from '../base/channels.ts';
 import type { Tx } from '../persistence/database.ts';
 import type { WrittenDelivery } from '../persistence/delivery/batch.ts';
 import { type BrandFilter, insertDeliveries, requeueFailed, writtenContent } from '../persistence/delivery/enqueue.ts';
-import { CHANNELS, type ContentOf } from './channels.ts';
+import { type Caused, CHANNELS, type ContentOf } from './channels.ts';
 
 export type { WrittenDelivery };
 
@@ -16,7 +16,7 @@ export interface NewDelivery<Name extends ChannelName> {
   readonly channel: Name;
   /** The recipient's brand; null for the default one. */
   readonly brandId: number | null;
-  readonly content: ContentOf<Name>;
+  readonly content: ContentOf<Name> & Caused;
 }
 
 /**

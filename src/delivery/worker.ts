@@ -8,12 +8,13 @@ import type { CircuitBreaker } from '../base/circuit-breaker.ts';
 import type { Clock } from '../base/clock.ts';
 import { FailureLog, type Logger } from '../base/telemetry.ts';
 import { TurnQueue } from '../base/time-slice.ts';
+import { inCaused, SpanKind } from '../base/tracing.ts';
 import { sleep, within } from '../base/wait.ts';
 import type { Database } from '../persistence/database.ts';
 import { claimDue, readPresent, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
 import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { MAX_ATTEMPTS } from './backoff.ts';
-import { CHANNELS } from './channels.ts';
+import { type Caused, CHANNELS } from './channels.ts';
 import { type Held, InFlight } from './in-flight.ts';
 import type { DeliveryMetrics, DeliveryOutcome } from './metrics.ts';
 import type { DeliveryBell } from './queue.ts';
@@ -198,7 +199,7 @@ export class DeliveryWorker {
     let attempt: Attempt;
     try {
       await failpoints?.hit('sending');
-      attempt = await this.#attempt(held);
+      attempt = await this.#traced(held);
       await failpoints?.hit('sent');
       metrics.count(held.channel, outcomeOf(attempt), (clock.monotonic() - startedAt) / 1000);
     } catch (error) {
@@ -211,6 +212,17 @@ export class DeliveryWorker {
       this.#begin();
     }
     await this.#settle(held, attempt);
+  }
+
+  /** In the trace of the send, which may have been in another thread or process, and before a restart. */
+  #traced(held: Held): Promise<Attempt> {
+    const { traceparent } = held.content as Caused;
+    const attributes = { 'usher.channel': held.channel, 'usher.attempt': held.attempts };
+    return inCaused(`deliver ${held.channel}`, { kind: SpanKind.CONSUMER, attributes, traceparent }, async (span) => {
+      const attempt = await this.#attempt(held);
+      span?.setAttribute('usher.outcome', outcomeOf(attempt));
+      return attempt;
+    });
   }
 
   /** The outcome of the channel, or one that needs no attempt: the claim is lost, the user is inactive, the delivery has expired. */

@@ -9,6 +9,7 @@ import { unknownApplication } from '../administration/records.ts';
 import { CHANNEL_NAMES, type ChannelName } from '../base/channels.ts';
 import { UsherError } from '../base/errors.ts';
 import { mapInSlices, TimeSlicer, turn } from '../base/time-slice.ts';
+import { keptTrace } from '../base/tracing.ts';
 import { CHANNELS } from '../delivery/channels.ts';
 import { enqueue, type WrittenDelivery, writeDelivery } from '../delivery/queue.ts';
 import type { WorkQueue } from '../directory/work-queue.ts';
@@ -258,6 +259,7 @@ async function* written(
   type: TypeRow,
   { order, unsubscriptions, allowHttp }: ToStore,
 ): AsyncGenerator<WrittenDelivery> {
+  const traceparent = keptTrace();
   await turn();
   const pieces = new TimeSlicer();
   for (const { message, notification, channels } of planned) {
@@ -270,7 +272,8 @@ async function* written(
     const rendered = renderedOf(message, order, allowHttp);
     const content = { ...rendered, to, locale, icon: order.icon, fromName: type.emailFromName, unsubscribe };
     for (const channel of channels) {
-      yield writeDelivery(personId, { channel, brandId, content: CHANNELS[channel].contentOf(content) });
+      const stored = { ...CHANNELS[channel].contentOf(content), ...(traceparent === undefined ? {} : { traceparent }) };
+      yield writeDelivery(personId, { channel, brandId, content: stored });
     }
   }
 }

@@ -10,6 +10,7 @@ import type { Agent, Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/grammar.ts';
 import { type AddressKind, addressKind } from '../base/ip-address.ts';
+import { carried, inChild, markFailed, SpanKind } from '../base/tracing.ts';
 
 /** How far a request may go: the internet only, this machine too, or the operator's own networks too. */
 export type Reach = 'internet' | 'loopback' | 'internal';
@@ -23,10 +24,12 @@ export interface Policy {
   readonly anyPort: boolean;
   /** Origins that the operator has listed, such as `http://10.0.0.5:8080`. None of the three restrictions above applies to them. */
   readonly trustedOrigins?: ReadonlySet<string>;
+  /** Whether the target is told of the trace (W3C Trace Context): one of the operator's own. A push service would learn who was told together. */
+  readonly traced?: true;
 }
 
 /** Targets from the configuration: the identity provider and the endpoints in its metadata. */
-export const OPERATOR_POLICY: Policy = { reach: 'internal', http: true, anyPort: true };
+export const OPERATOR_POLICY: Policy = { reach: 'internal', http: true, anyPort: true, traced: true };
 /** Targets from users. */
 export const INTERNET_POLICY: Policy = { reach: 'internet', http: false, anyPort: false };
 
@@ -108,7 +111,7 @@ export function createOutbound(options: { clock: Pick<Clock, 'after'>; resolve?:
       const agents = await opened;
       const limit = startLimit(request, options.clock);
       try {
-        return await exchange(agents[reach], url, request, limit.signal);
+        return await inExchange(url, request, () => exchange(agents[reach], url, request, limit.signal));
       } catch (error) {
         throw limit.reason() ?? toOutboundError(error);
       } finally {
@@ -191,6 +194,25 @@ function createAgent({ Agent, buildConnector }: Undici, reach: Reach, resolve: R
   });
 }
 
+/** The span of an exchange names the host alone: a path may hold a user's secret. */
+function inExchange(
+  { hostname, protocol }: URL,
+  { method = 'GET' }: OutboundRequest,
+  work: () => Promise<OutboundResponse>,
+): Promise<OutboundResponse> {
+  const attributes = {
+    'http.request.method': method,
+    'server.address': hostname,
+    'url.scheme': protocol.slice(0, -1),
+  };
+  return inChild(method, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+    const response = await work();
+    span?.setAttribute('http.response.status_code', response.status);
+    if (span !== null && response.status >= 400) markFailed(span, String(response.status));
+    return response;
+  });
+}
+
 async function exchange(
   agent: Agent,
   url: URL,
@@ -225,7 +247,12 @@ async function begin(agent: Agent, url: URL, request: OutboundRequest, signal: A
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
     method,
-    headers: { 'user-agent': 'usher', ...request.headers, 'accept-encoding': 'identity' },
+    headers: {
+      'user-agent': 'usher',
+      ...request.headers,
+      ...(request.policy.traced ? carried() : {}),
+      'accept-encoding': 'identity',
+    },
     body: request.body ?? null,
     signal,
   };

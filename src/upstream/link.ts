@@ -11,6 +11,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { isLoopbackHost } from '../base/ip-address.ts';
+import { carried, inChild, SpanKind } from '../base/tracing.ts';
 import { MAX_FACTS } from '../rpc/facts.ts';
 
 export interface LinkOptions {
@@ -72,7 +73,13 @@ export class UpstreamLink {
   }
 
   /** Calls a method with an encoded message. Rejects with the ServiceError of grpc-js. */
-  unary(path: string, request: Buffer, { deadlineMs = 0, requestId, signal }: Along): Promise<Buffer> {
+  unary(path: string, request: Buffer, along: Along): Promise<Buffer> {
+    const method = path.slice(1);
+    const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method };
+    return inChild(method, { kind: SpanKind.CLIENT, attributes }, () => this.#unary(path, request, along));
+  }
+
+  #unary(path: string, request: Buffer, { deadlineMs = 0, requestId, signal }: Along): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const options: CallOptions = { deadline: this.#options.clock.now() + deadlineMs };
       const made = this.#client;
@@ -161,6 +168,7 @@ export class UpstreamLink {
     const metadata = new Metadata();
     if (key !== null) metadata.set('x-internal-api-key', key);
     if (requestId !== undefined) metadata.set('x-request-id', requestId);
+    for (const [name, value] of Object.entries(carried())) metadata.set(name, value);
     return metadata;
   }
 
