@@ -5,7 +5,7 @@
  */
 
 import { HttpConnection, HttpRequests } from './http1-client.ts';
-import { GrpcConnection, GrpcFrames } from './http2-client.ts';
+import { GrpcConnection, GrpcFrames, type Variety } from './http2-client.ts';
 import type { Connection } from './load.ts';
 import { Slice, type SliceOptions, type SliceResult, Switchboard } from './slice.ts';
 import { type Answers, type SignedInRequest, signedInWorkload, type WorkloadName, Workloads } from './workloads.ts';
@@ -20,6 +20,8 @@ export interface OpenOptions {
   key: string | undefined;
   /** gRPC: a deadline in each call, another one each time. */
   timeouts?: boolean;
+  /** gRPC: a trace in each call, another one each time; one in a hundred is sampled. */
+  traces?: boolean;
   /** gRPC: by TLS, with a certificate of this authority. */
   ca?: string;
   /** For the workloads of signed-in people: by whom, and what the answer must hold. */
@@ -42,6 +44,11 @@ interface Target {
 const workloads = new Workloads();
 const targets = new Map<string, Target>();
 
+function varietyOf({ timeouts, traces }: OpenOptions): Variety | undefined {
+  if (traces) return 'traces';
+  return timeouts ? 'timeouts' : undefined;
+}
+
 async function open(options: OpenOptions): Promise<number> {
   const { requests } = options;
   const workload =
@@ -52,7 +59,7 @@ async function open(options: OpenOptions): Promise<number> {
   const switchboard = new Switchboard();
   const opened: Promise<Connection>[] = [];
   if (options.protocol === 'grpc') {
-    const frames = new GrpcFrames(workload, authority, options.key, options.timeouts);
+    const frames = new GrpcFrames(workload, authority, options.key, varietyOf(options));
     for (let i = 0; i < options.connections; i++) {
       opened.push(GrpcConnection.open(options.port, frames, switchboard, options.ca));
     }

@@ -272,16 +272,21 @@ function literal(prefix: number, index: number, name: string, value: string): Bu
 
 /** The value of grpc-timeout where each call has another one: eight digits, which the sender writes over. */
 export const TIMEOUT = '10000000u';
+/** The same of traceparent: the sender writes over the last digits of its trace, and over the flag. */
+export const TRACEPARENT = `00-${'7'.repeat(32)}-${'7'.repeat(16)}-00`;
+
+/** A field that is another one in each call. */
+export type Varied = readonly [name: 'grpc-timeout' | 'traceparent', value: string];
 
 /**
- * The request headers of one call: `first` fills the server's table, `next` are all later ones, an index each. With `timeouts` each
- * ends in the value of its grpc-timeout, which is in no table.
+ * The request headers of one call: `first` fills the server's table, `next` are all later ones, an index each. With `varied` each
+ * ends in the value of that field, which is in no table.
  */
 export function requestHeaders(
   path: string,
   authority: string,
   key: string | undefined,
-  timeouts = false,
+  varied: Varied | null = null,
 ): { first: Buffer; next: Buffer } {
   const literals: [index: number, name: string, value: string][] = [
     [4, ':path', path],
@@ -291,14 +296,15 @@ export function requestHeaders(
     [58, 'user-agent', 'usher-bench'],
   ];
   if (key !== undefined) literals.push([0, 'x-internal-api-key', key]);
-  if (timeouts) literals.push([0, 'grpc-timeout', TIMEOUT]);
+  if (varied !== null) literals.push([0, ...varied]);
   const fixed = Buffer.from([0x83, 0x86]);
   const first = Buffer.concat([fixed, ...literals.map((l) => literal(0x40, ...l))]);
   // The newest entry has the lowest index.
   const indexed = literals.map((_, i) => 0x80 | (STATIC.length + literals.length - i));
-  if (!timeouts) return { first, next: Buffer.from([...fixed, ...indexed]) };
+  if (varied === null) return { first, next: Buffer.from([...fixed, ...indexed]) };
   const named = (indexed.pop() as number) & 0x7f;
   // A literal without indexing, of a known name: a prefix of four bits.
-  const timeout = Buffer.from([0x0f, named - 0x0f, TIMEOUT.length, ...Buffer.from(TIMEOUT)]);
-  return { first, next: Buffer.concat([fixed, Buffer.from(indexed), timeout]) };
+  const [, value] = varied;
+  const last = Buffer.from([0x0f, named - 0x0f, value.length, ...Buffer.from(value)]);
+  return { first, next: Buffer.concat([fixed, Buffer.from(indexed), last]) };
 }

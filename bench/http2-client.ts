@@ -5,7 +5,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { HpackDecoder, requestHeaders, TIMEOUT } from './hpack.ts';
+import { HpackDecoder, requestHeaders, TIMEOUT, TRACEPARENT, type Varied } from './hpack.ts';
 import { type Connection, Inbox, type Listener, Outbox, Verdict, type Workload } from './load.ts';
 import { framed, PREFIX } from './wire.ts';
 
@@ -40,16 +40,17 @@ interface Template {
   dataAt: number;
   /** What it takes from the connection's window. */
   cost: number;
-  /** Where the digits of grpc-timeout stand; 0 without one. */
-  timeoutAt: number;
+  /** Where the value stands that each call has another one of, and which; 0 without one. */
+  variedAt: number;
+  varied: Varied | null;
 }
 
-function template(headers: Buffer, body: Buffer, timeouts: boolean): Template {
+function template(headers: Buffer, body: Buffer, varied: Varied | null): Template {
   const first = frame(Type.HEADERS, END_HEADERS, 0, headers);
   const message = framed(body);
   const second = frame(Type.DATA, END_STREAM, 0, message);
-  const timeoutAt = timeouts ? first.length - TIMEOUT.length : 0;
-  return { bytes: Buffer.concat([first, second]), dataAt: first.length, cost: message.length, timeoutAt };
+  const variedAt = varied === null ? 0 : first.length - varied[1].length;
+  return { bytes: Buffer.concat([first, second]), dataAt: first.length, cost: message.length, variedAt, varied };
 }
 
 /** Microseconds, between ten and twenty seconds: no answer comes late. */
@@ -61,23 +62,42 @@ function writeTimeout(buffer: Buffer, at: number, id: number): void {
   }
 }
 
+/** Another trace in each call, and one in a hundred sampled. */
+function writeTrace(buffer: Buffer, at: number, id: number): void {
+  let rest = id;
+  for (let digit = 34; digit >= 24; digit--) {
+    buffer[at + digit] = 0x30 + (rest % 10);
+    rest = Math.floor(rest / 10);
+  }
+  // Streams of a client have odd numbers.
+  buffer[at + TRACEPARENT.length - 1] = id % 200 === 1 ? 0x31 : 0x30;
+}
+
+export type Variety = 'timeouts' | 'traces';
+
+function fieldOf(variety: Variety | undefined): Varied | null {
+  if (variety === undefined) return null;
+  return variety === 'traces' ? ['traceparent', TRACEPARENT] : ['grpc-timeout', TIMEOUT];
+}
+
 /** The frames of a workload for one authority and key; shared by all connections. */
 export class GrpcFrames {
   readonly workload: Workload;
   readonly #headers: { first: Buffer; next: Buffer };
   readonly #templates: (Template | undefined)[] = [];
 
-  /** `timeouts`: each call has a deadline, and another one than the calls around it. */
-  constructor(workload: Workload, authority: string, key: string | undefined, timeouts = false) {
+  /** `variety`: each call has a deadline, or a trace, and another one than the calls around it. */
+  constructor(workload: Workload, authority: string, key: string | undefined, variety?: Variety) {
     this.workload = workload;
-    this.#headers = requestHeaders(workload.path, authority, key, timeouts);
+    const varied = fieldOf(variety);
+    this.#headers = requestHeaders(workload.path, authority, key, varied);
     for (let i = 0; i < workload.size; i++) {
-      this.#templates.push(template(this.#headers.next, workload.body(i), timeouts));
+      this.#templates.push(template(this.#headers.next, workload.body(i), varied));
     }
   }
 
   first(index: number): Template {
-    return template(this.#headers.first, this.workload.body(index), false);
+    return template(this.#headers.first, this.workload.body(index), null);
   }
 
   next(index: number): Template {
@@ -177,7 +197,10 @@ export class GrpcConnection implements Connection {
     const at = this.#outbox.append(template.bytes);
     this.#outbox.buffer.writeUInt32BE(id, at + 5);
     this.#outbox.buffer.writeUInt32BE(id, at + template.dataAt + 5);
-    if (template.timeoutAt !== 0) writeTimeout(this.#outbox.buffer, at + template.timeoutAt, id);
+    if (template.variedAt !== 0) {
+      const write = template.varied?.[0] === 'traceparent' ? writeTrace : writeTimeout;
+      write(this.#outbox.buffer, at + template.variedAt, id);
+    }
   }
 
   flush(): void {

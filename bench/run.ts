@@ -26,6 +26,7 @@ import { scale } from './scenarios/scale.ts';
 import { send } from './scenarios/send.ts';
 import { start } from './scenarios/start.ts';
 import { streams } from './scenarios/streams.ts';
+import { traces } from './scenarios/traces.ts';
 import { batch, bulk, effective, explain } from './scenarios/wide.ts';
 import { writes } from './scenarios/writes.ts';
 
@@ -46,6 +47,7 @@ const SCENARIOS = new Map<string, Scenario>([
   ['dry-runs', dryRuns],
   ['propagation', propagation],
   ['edge', edge],
+  ['traces', traces],
   ['revokes', revokes],
   ['followers', followers],
   ['send', send],

@@ -4,7 +4,6 @@
  */
 
 import { fileURLToPath } from 'node:url';
-import { AggregatorRegistry } from 'prom-client';
 import { KeyUses } from '../administration/key-uses.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { lazy } from '../base/lazy.ts';
@@ -48,6 +47,7 @@ import type { ReloadTarget } from './reloader.ts';
 import { takeReload } from './reloading.ts';
 import type { Metric } from './rpc-process.ts';
 import { RpcProcesses } from './rpc-processes.ts';
+import { scrape } from './scrape.ts';
 import { connectionTimes, readTlsFiles, type TlsFiles } from './tls-files.ts';
 import { openWaitingRoom } from './waiting-room.ts';
 
@@ -264,10 +264,7 @@ async function build(config: Config, base: Base): Promise<App> {
     panelFiles: panelFiles(base.panelFolder),
     clearEverywhere: async () => (await database.change(async () => ({ result: null, scopes: ['*'] }))).revision,
     readiness,
-    metrics: async () => {
-      const mine = await Promise.all([registry.getMetricsAsJSON(), own.getMetricsAsJSON()]);
-      return await AggregatorRegistry.aggregate([...mine, ...((await processes?.metrics()) ?? [])]).metrics();
-    },
+    metrics: (inOpenMetrics) => scrape([registry, own], inOpenMetrics, () => processes?.metrics()),
     recordRefusal: (refusal) => recordRefusal(database, refusal),
   };
   const metrics = new GrpcMetrics();

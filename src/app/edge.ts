@@ -27,6 +27,7 @@ import { followHealth, Readiness } from './readiness.ts';
 import { ReloadMetrics } from './reload-metrics.ts';
 import type { ReloadTarget } from './reloader.ts';
 import { takeReload } from './reloading.ts';
+import { scrape } from './scrape.ts';
 import { connectionTimes, readTlsFiles } from './tls-files.ts';
 
 export interface EdgeParts {
@@ -99,7 +100,12 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
   const reloads = new ReloadMetrics(registry, files);
   // An edge has no database.
   const readiness = new Readiness({ engine, database: () => Promise.resolve() });
-  const services = { engine, registry, metrics: () => registry.metrics(), readiness };
+  const services = {
+    engine,
+    registry,
+    metrics: (inOpenMetrics: boolean) => scrape([registry], inOpenMetrics),
+    readiness,
+  };
   const ops =
     config.ops === null
       ? null

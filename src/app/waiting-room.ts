@@ -8,6 +8,7 @@ import type { Gateway } from '../gateway/app.ts';
 import type { Services } from '../gateway/services.ts';
 import { gatewayDoors } from './doors.ts';
 import { exposeProcess } from './metrics.ts';
+import { scrape } from './scrape.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 interface WaitingParts {
@@ -27,7 +28,7 @@ export async function openWaitingRoom(parts: WaitingParts): Promise<Gateway | nu
   const isWaiting = (): Promise<never> => Promise.reject(unavailable('The start waits for the database.'));
   const services: Pick<Services, 'registry' | 'metrics' | 'readiness'> = {
     registry,
-    metrics: () => registry.metrics(),
+    metrics: (inOpenMetrics) => scrape([registry], inOpenMetrics),
     readiness: { everything: isWaiting, checks: isWaiting },
   };
   const further = gatewayDoors(config, files).filter((door) => door.for === 'ops');

@@ -214,6 +214,9 @@ class RequestInput implements Input<unknown, unknown, unknown, unknown, RequestH
     const { cookie } = this.#route;
     return cookie === null ? undefined : readCookie(this.#exchange.req.get('cookie'), cookie.name);
   }
+  get media(): string {
+    return this.#writer.media;
+  }
   get progress(): (done: number, total: number) => void {
     return (done, total) => this.#writer.progress(done, total);
   }

@@ -143,7 +143,7 @@ export interface Services {
   readonly recordRefusal: (refusal: Refusal) => Promise<void>;
   readonly registry: Registry;
   /** As Prometheus reads them: of `registry`, of the engine, and of the processes of the gRPC port. */
-  readonly metrics: () => Promise<string>;
+  readonly metrics: (inOpenMetrics: boolean) => Promise<string>;
   /** Where users reach this service, without a trailing slash. */
   readonly publicUrl: () => string;
 }

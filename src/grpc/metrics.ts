@@ -56,11 +56,11 @@ export class GrpcMetrics {
     this.waited(method, status, 0);
   }
 
-  /** Counts a call that waited for its answer, or a stream that was open that long. */
-  waited(method: number, status: number, milliseconds: number): void {
+  /** Counts a call that waited for its answer, or a stream that was open that long. `trace` is its trace, where it is sampled. */
+  waited(method: number, status: number, milliseconds: number, trace?: string): void {
     const call = method * STATUS_NAMES.length + status;
     this.#calls[call] = (this.#calls[call] as number) + 1;
-    this.#durations[method]?.observe(milliseconds / 1000);
+    this.#durations[method]?.observe(milliseconds / 1000, trace);
   }
 
   /** Every method with every status seen so far. */

@@ -6,7 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import { toUsherError, UsherError } from '../base/errors.ts';
 import { type Logger, requestId } from '../base/telemetry.ts';
-import { type Span, traceFields } from '../base/tracing.ts';
+import { type Span, sampledTrace, traceFields } from '../base/tracing.ts';
 import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { MAX_FACTS } from '../rpc/facts.ts';
 import { type CallTraces, endCall } from './call-traces.ts';
@@ -80,7 +80,7 @@ export class WaitingCall {
   #end(status: number): boolean {
     if (!this.#open) return false;
     this.#open = false;
-    this.#calls.ended(this, this.#method, status);
+    this.#calls.ended(this, this.#method, status, sampledTrace(this.#span));
     endCall(this.#span, status);
     return true;
   }
@@ -115,10 +115,10 @@ export class WaitingCalls {
     return call;
   }
 
-  ended(call: WaitingCall, method: number, status: number): void {
+  ended(call: WaitingCall, method: number, status: number, trace?: string): void {
     this.#waiting.delete(call);
     const { metrics, clock } = this.options;
-    metrics.waited(method, status, clock.monotonic() - call.since);
+    metrics.waited(method, status, clock.monotonic() - call.since, trace);
   }
 
   #arm(ms: number): void {

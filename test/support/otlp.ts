@@ -10,6 +10,8 @@ export interface Otlp {
   readonly env: Record<string, string>;
   /** What has arrived so far. */
   readonly spans: readonly ReceivedSpan[];
+  /** How often something has arrived: also in protobuf, which is not read here. */
+  batches(): number;
   /** Waits for a span. */
   find(isWanted: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan>;
   close(): Promise<void>;
@@ -37,13 +39,15 @@ const WAIT_MS = 20_000;
 
 export async function startOtlp(): Promise<Otlp> {
   const spans: ReceivedSpan[] = [];
+  let batches = 0;
   const arrived = new EventTarget();
   const server = createServer(async (req, res) => {
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     const text = (req.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString('utf8');
-    spans.push(...read(text));
+    batches++;
+    if (req.headers['content-type'] === 'application/json') spans.push(...read(text));
     res.setHeader('content-type', 'application/json');
     res.end('{}');
     arrived.dispatchEvent(new Event('spans'));
@@ -59,6 +63,7 @@ export async function startOtlp(): Promise<Otlp> {
       OTEL_BSP_SCHEDULE_DELAY: '100',
     },
     spans,
+    batches: () => batches,
     async find(isWanted) {
       const late = AbortSignal.timeout(WAIT_MS);
       for (;;) {

@@ -36,7 +36,7 @@ beforeAll(async () => {
     },
   );
   client = new Client(service.grpc, credentials.createInsecure());
-}, 120_000);
+}, 180_000);
 afterAll(async () => {
   client?.close();
   await service?.remove();

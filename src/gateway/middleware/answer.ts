@@ -35,6 +35,10 @@ export class AnswerWriter {
     if (this.#lines !== null) exchange.onLateFailure((error) => this.#fail(error));
   }
 
+  get media(): string {
+    return this.#media;
+  }
+
   progress(done: number, total: number): void {
     if (this.#lines === null || this.#exchange.gone) return;
     const now = performance.now();

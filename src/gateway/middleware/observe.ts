@@ -4,7 +4,7 @@ import { Counter } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import { exposeHistogram, FlatHistogram } from '../../base/flat-histogram.ts';
 import { REQUEST_LINE, type Registry } from '../../base/telemetry.ts';
-import { traceFields } from '../../base/tracing.ts';
+import { sampledTrace, traceFields } from '../../base/tracing.ts';
 import type { Exchange } from './exchange.ts';
 import { endTraced } from './trace.ts';
 
@@ -29,7 +29,7 @@ interface Tally {
 class Tallies {
   readonly #byRoute = new Map<string, Map<string, Tally>>();
 
-  count(method: string, route: string, status: number, seconds: number): void {
+  count(method: string, route: string, status: number, seconds: number, trace?: string): void {
     let byMethod = this.#byRoute.get(route);
     if (byMethod === undefined) {
       byMethod = new Map();
@@ -41,7 +41,7 @@ class Tallies {
       byMethod.set(method, tally);
     }
     tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
-    tally.durations.observe(seconds);
+    tally.durations.observe(seconds, trace);
   }
 
   *[Symbol.iterator](): Iterator<Tally> {
@@ -74,7 +74,7 @@ export function createObserver(registry: Registry, clock: Clock): Observer {
     // Methods come from a closed set of the parser, so they are fit to be a label.
     const method = req.method ?? '';
     const ms = clock.monotonic() - exchange.startedAt;
-    tallies.count(method, pattern, status, ms / 1000);
+    tallies.count(method, pattern, status, ms / 1000, sampledTrace(span));
     if (span !== null) endTraced(span, { method, route: pattern, status });
     const level = exchange.quiet && status < 400 ? 'debug' : 'info';
     if (!log.isLevelEnabled(level)) return;

@@ -125,9 +125,13 @@ export const bare = valueEnvelope(
 /** 204 No Content. */
 export const noContent: EmptyEnvelope = { kind: 'empty', name: 'noContent', media: [] };
 
-/** Text of a fixed type; the handler returns the string. */
-export function text(media: string, headers: Readonly<Record<string, string>> = {}): ValueEnvelope {
-  return { kind: 'value', name: 'text', media: [media], headers, encode: String, describe: (payload) => payload };
+/** Text of a fixed type, or of the one of several that `media` of the request names; the handler returns the string. */
+export function text(
+  media: string | readonly [string, ...string[]],
+  headers: Readonly<Record<string, string>> = {},
+): ValueEnvelope {
+  const types = typeof media === 'string' ? ([media] as const) : media;
+  return { kind: 'value', name: 'text', media: types, headers, encode: String, describe: (payload) => payload };
 }
 
 /** A JSON document in pieces, as a file to keep. */

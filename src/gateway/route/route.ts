@@ -102,6 +102,8 @@ export interface Input<C, P, Q, B, H extends RequestHeader> {
   readonly requestId: string;
   /** Aborted when the caller is gone or the deadline has passed. */
   readonly signal: AbortSignal;
+  /** The media type of the answer, as `Accept` has chosen it. */
+  readonly media: string;
   /** Reports the progress of a long operation. Free unless the caller asked for it. */
   readonly progress: (done: number, total: number) => void;
   /** Set by route/dry-run.ts: the write is only rehearsed. A write passes both to `administer`. */

@@ -1,5 +1,6 @@
 /** Probes and metrics for operators (docs/reference/service.md#health-and-metrics). */
 
+import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { bare, text } from '../route/envelopes.ts';
 import { type Guard, key, keyIfSent, open } from '../route/guards.ts';
@@ -64,7 +65,7 @@ const readyzChecks = defineRoute({
   },
 });
 
-const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const METRICS_TYPES = [Registry.PROMETHEUS_CONTENT_TYPE, Registry.OPENMETRICS_CONTENT_TYPE] as const;
 
 function metricsRoute(guard: Guard<unknown>): Route {
   return defineRoute({
@@ -72,12 +73,13 @@ function metricsRoute(guard: Guard<unknown>): Route {
     path: '/metrics',
     tag: 'Operations',
     summary: 'Metrics for Prometheus',
+    description: 'In OpenMetrics where `Accept` prefers it: then histograms name traces that were sampled.',
     guard,
-    envelope: text(METRICS_TYPE),
+    envelope: text(METRICS_TYPES, { vary: 'accept' }),
     status: 200,
     response: z.string(),
     quiet: true,
-    handle: ({ metrics }) => metrics(),
+    handle: ({ metrics }, { media }) => metrics(media === Registry.OPENMETRICS_CONTENT_TYPE),
   });
 }
 
