@@ -50,7 +50,7 @@ export function serverSpan(by: Tracer, name: string, carrier: Carrier, attribute
   return trace.setSpan(parent, by.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent));
 }
 
-/** The context of a span and what it is about, for headers of a request that leaves. Empty without a trace. */
+/** The headers of a request that leaves, which name the span that is active. Empty without a trace. */
 export function carried(): Carrier {
   const carrier: Carrier = {};
   if (tracer !== null) propagation.inject(context.active(), carrier);
@@ -74,7 +74,7 @@ interface SpanOptions {
   readonly attributes?: Attributes;
 }
 
-/** A part of the work that is recorded; null where nothing is. Spans of what nobody asked for (polls, timers) are not begun. */
+/** A part of the work that is recorded; null where nothing is. Polls and timers, for which nobody asked, begin none. */
 export function childSpan(name: string, { kind = SpanKind.INTERNAL, attributes = {} }: SpanOptions): Span | null {
   return recordingSpan() === null ? null : (tracer as Tracer).startSpan(name, { kind, attributes });
 }
@@ -98,7 +98,7 @@ function nameOf(error: unknown): string {
   );
 }
 
-/** Does `work` as a part of what is recorded, in a span of its own; null where nothing is recorded. */
+/** Does `work` as a part of recorded work, in a span of its own; with null where nothing is recorded. */
 export async function inChild<T>(
   name: string,
   options: SpanOptions,
@@ -108,7 +108,7 @@ export async function inChild<T>(
   return span === null ? await work(null) : await within(trace.setSpan(context.active(), span), span, work);
 }
 
-/** Does `work` in a span that continues the kept trace of what caused it, or begins one of its own. */
+/** Does `work` in a span that continues the kept trace of its cause, or begins one of its own. */
 export async function inCaused<T>(
   name: string,
   { traceparent, ...options }: SpanOptions & Carrier,
@@ -168,7 +168,7 @@ export function traceFields(span: Span | null | undefined = recordingSpan()): Tr
   return { trace_id: traceId, span_id: spanId };
 }
 
-/** The id of a trace that is sampled, so that whoever looks for it finds it; else undefined. */
+/** The id of a trace that is sampled, so that it can be found; else undefined. */
 export function sampledTrace(span: Span | null): string | undefined {
   if (span === null) return undefined;
   const { traceFlags, traceId } = span.spanContext();

@@ -6,7 +6,7 @@ export interface TracedCaller {
   joined(load: TracedCaller): void;
 }
 
-/** Is told of what questions wait for. The engine itself knows no package of traces: it also runs in callers' processes. */
+/** Is told when questions wait, and for which loads. The engine itself knows no package of traces: it also runs in callers' processes. */
 export interface EngineTraces {
   /** Runs the wait of a question as a part of its call. */
   waiting<T>(wait: () => Promise<T>): Promise<T>;
