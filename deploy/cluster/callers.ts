@@ -17,6 +17,7 @@ if ([USHER_URL, USHER_GRPC, key, USHER_TOKEN].includes('') || !(seconds > 0)) {
 }
 /** Longer than a switch to another primary: what fails then has failed for a caller that waits. */
 const DEADLINE_MS = 3000;
+const PATIENCE_MS = 60_000;
 const APP = 'atelier';
 const ROLE = 'accountant';
 const PERMISSION = 'invoice.access';
@@ -48,6 +49,7 @@ class Tally {
       this.#lastGood = performance.now();
       return answer;
     } catch (error) {
+      if (error instanceof Broken) throw error;
       this.failed++;
       const reason = error instanceof UsherError || error instanceof Refused ? error.code : String(error);
       this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
@@ -57,13 +59,14 @@ class Tally {
     }
   }
 
-  /** The same call, again and again until it is good. */
+  /** The same call, again and again until it is good; rejects with Broken a minute after the end. */
   async insist<T>(call: () => Promise<T>): Promise<T> {
-    for (;;) {
+    while (performance.now() < end + PATIENCE_MS) {
       const answer = await this.count(call);
       if (answer !== undefined) return answer;
       await sleep(200);
     }
+    throw new Broken(`${this.name}: never acknowledged`);
   }
 }
 
@@ -75,6 +78,9 @@ class Refused extends Error {
     this.code = code;
   }
 }
+
+/** What no repetition mends, such as a demonstration that was never loaded. */
+class Broken extends Error {}
 
 interface Answer {
   readonly revision: string | undefined;
@@ -92,6 +98,7 @@ async function send(method: string, path: string, headers: Record<string, string
   // While no instance is ready the answer is the balancer's own page.
   if (!response.headers.get('content-type')?.includes('json')) throw new Refused(`${response.status} of the balancer`);
   const { data, details, code } = JSON.parse(text) as Answer & { code?: string; details?: { code?: string } };
+  if (response.status >= 400 && response.status < 500) throw new Broken(`${method} ${path}: ${text}`);
   if (!response.ok) throw new Refused(details?.code ?? code ?? String(response.status));
   return { data, revision: response.headers.get('usher-revision') ?? undefined };
 }

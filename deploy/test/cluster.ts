@@ -37,7 +37,7 @@ function endRest(): string[] {
   } catch {
     return []; // the walk has cleaned up, or never began
   }
-  const [file = '', ...args] = [...asUser, join(clone, 'deploy/cluster/cluster'), 'down'];
+  const [file, ...args] = [...asUser, join(clone, 'deploy/cluster/cluster'), 'down'];
   spawnSync(file, args, { env: environment(), stdio: 'inherit' });
   return names;
 }
