@@ -26,7 +26,7 @@ export function nonceOf(bytes: Buffer, early: boolean): string {
   return (bytes.readUIntBE(0, NONCE_BYTES) + (early ? FIRST_EARLY : 0)).toString();
 }
 
-/** Whether that revision could be seen before it lasted. Where it could not, neither could those before it that a reader finds. */
+/** Whether that revision could be seen before it lasted. One that could not lasted when it was seen, and with it all before it. */
 export function isEarly({ nonce }: RevisionToken): boolean {
   return Number(nonce) >= FIRST_EARLY;
 }

@@ -13,7 +13,7 @@ import type { Database } from '../../src/persistence/database.ts';
 import { createAuthority } from '../grpc/certificates.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { AUDIENCE, type OidcDouble, PATHS, startOidc } from '../support/oidc.ts';
-import { createDatabase, databaseEnv, freePort, SERVER_VARIABLE } from '../support/postgres.ts';
+import { createDatabase, freePort, SERVER_VARIABLE, straight } from '../support/postgres.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { TransactionPooler } from '../support/transaction-pooler.ts';
 import { startUsher } from '../support/usher.ts';
@@ -50,7 +50,8 @@ beforeAll(async () => {
   });
   healthy = {
     DATA_DIR: join(folder, 'data'),
-    ...databaseEnv(storage.url),
+    // What it says of a pooler, one of this test's own shows.
+    DATABASE_URL: straight(storage.url).url,
     HTTP_PORT: `${await freePort()}`,
     GRPC_PORT: `${await freePort()}`,
     AUTH_ISSUER: oidc.issuer,
