@@ -5,6 +5,7 @@ export default {
   coverageProvider: 'v8',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
+  testSequencer: '<rootDir>/test/support/sequencer.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   maxWorkers: 2,
   // Modules and embedded databases of files that have ended are not all given back; a big process also takes long to end.
