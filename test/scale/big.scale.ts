@@ -27,7 +27,8 @@ const SMALL: BigSize = { overrides: SMALL_ROWS, inbox: (INBOX * SMALL_ROWS) / RO
 const run = promisify(execFile);
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const HOURS = 3_600_000;
-const MISSES = 1000;
+const MISSES = 500;
+const ROUNDS = 5;
 const COLD_MISSES = 300;
 /** Questions of one side before it is the other's turn. */
 const TURN = 25;
@@ -43,7 +44,7 @@ const HEAVY_PAGES = 5000;
 const LARGE_TABLE = 100_000;
 
 const tell = (line: string): void => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
-const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
+const inMs = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
 
 let world: BigWorld;
 let sides: readonly [small: BigSide, large: BigSide];
@@ -74,7 +75,7 @@ afterAll(async () => {
 function compare(what: string, [small, large]: readonly [readonly number[], readonly number[]]) {
   const medians = { small: median(small), large: median(large) };
   const ratio = medians.large / medians.small;
-  const both = (p: number): string => `${ms(percentile(small, p))} and ${ms(percentile(large, p))} ms`;
+  const both = (p: number): string => `${inMs(percentile(small, p))} and ${inMs(percentile(large, p))} ms`;
   tell(`${what}: p50 ${both(0.5)} (× ${ratio.toFixed(2)}), p99 ${both(0.99)}`);
   return { ...medians, ratio };
 }
@@ -91,13 +92,26 @@ async function askInTurns(count: number, seed: number): Promise<[number[], numbe
   return taken;
 }
 
+/** The fastest answer to each question of several rounds: what a busy machine adds to one is not what the question costs. */
+async function fastestInTurns(count: number, seed: number): Promise<[number[], number[]]> {
+  const fastest: [number[], number[]] = [[], []];
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const side of sides) await side.service.clearCaches();
+    // Other people of the same applications: their policies are read by them.
+    await askInTurns(count, seed + 1);
+    for (const [at, taken] of (await askInTurns(count, seed)).entries()) {
+      const best = fastest[at] ?? [];
+      fastest[at] = taken.map((ms, question) => Math.min(ms, best[question] ?? ms));
+    }
+  }
+  return fastest;
+}
+
 describe('checks that find nothing in memory', () => {
   test('cost at most twice as much, and each is right', async () => {
     // Once before, so that what is compared is not who has read his pages from the disk.
-    const first = await askInTurns(MISSES, 1);
-    compare('a miss, pages as they come', first);
-    for (const side of sides) await side.service.clearCaches();
-    const { ratio } = compare('a miss, pages in memory', await askInTurns(MISSES, 1));
+    compare('a miss, pages as they come', await askInTurns(MISSES, 1));
+    const { ratio } = compare('a miss, pages in memory, fastest of five', await fastestInTurns(MISSES, 1));
     expect(ratio).toBeLessThanOrEqual(2);
   }, 600_000);
 
