@@ -4,13 +4,13 @@
  */
 
 import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { keepQuestion } from '../engine/grounds.ts';
+import { type KeptQuestion, keepQuestion } from '../engine/grounds.ts';
 import { isAllowed } from '../engine/question.ts';
 import type { Decision, Level } from '../engine/types.ts';
 import type { Watch, WatchBatch } from '../engine/watch.ts';
 import { WatchRequestSchema, WatchResponseSchema } from '../gen/usher/permission/v1/permission_pb.ts';
-import { answerBatch, type BatchCheckAnswer } from '../rpc/batch-check.ts';
-import type { Call, CheckFields, PermissionEngine } from '../rpc/call.ts';
+import { answerBatch, type BatchCheckAnswer, tellOfBatch } from '../rpc/batch-check.ts';
+import type { Call, CheckFields, MaybePromise, PermissionEngine } from '../rpc/call.ts';
 import type { DecisionLog } from '../rpc/decision-log.ts';
 import {
   answersOf,
@@ -26,7 +26,7 @@ import { openWatch, toWatchResponse } from '../rpc/watch.ts';
 import type { Handle } from './bridge.ts';
 import { readBatch, readBulk, readCheck, readEffective } from './codec/read.ts';
 import { CheckAnswers, writeBatch, writeBulk, writeEffective } from './codec/write.ts';
-import { readKeptBatch } from './kept-batch.ts';
+import { type KeptBatch, readKeptBatch } from './kept-batch.ts';
 import { type CheckCache, type ParsedCheck, requestText } from './request-cache.ts';
 import type { OpenStream } from './streaming.ts';
 import { checkSize, MAX_MESSAGE } from './waiting.ts';
@@ -85,7 +85,9 @@ function checkByHand(engine: PermissionEngine, known: Known): Handle {
       const decision = engine.peekKept(check.kept);
       if (decision !== null) {
         const allowed = isAllowed(decision, check.level);
-        if (decisionLog !== undefined) tellOfKept(decisionLog, check, { decision, allowed, revision: engine.revision });
+        if (decisionLog?.wants(decision.source, allowed)) {
+          tellOfKept(decisionLog, check, { decision, allowed, revision: engine.revision });
+        }
         return answers.get(allowed, decision, engine.revision);
       }
     }
@@ -119,12 +121,21 @@ function bulkCheckByHand(engine: PermissionEngine): Handle {
 function batchCheckByHand(engine: PermissionEngine, known: Known): Handle {
   const write = ({ decisions, levels, revision }: BatchCheckAnswer) => writeBatch(decisions, levels, revision);
   return (request) => {
-    // The log is told of the questions as they were sent.
-    const read = engine.decisionLog === undefined ? readKeptBatch(known, request) : null;
-    const answer =
-      read === null ? RPCS.batchCheck.ask(engine, readBatch(request), CALL) : answerBatch(engine, read, CALL);
+    const read = readKeptBatch(known, request);
+    const answer = read === null ? RPCS.batchCheck.ask(engine, readBatch(request), CALL) : askKept(engine, read);
     return answer instanceof Promise ? answer.then(write) : write(answer);
   };
+}
+
+function askKept(engine: PermissionEngine, read: KeptBatch): MaybePromise<BatchCheckAnswer> {
+  const answered = answerBatch(engine, read, CALL);
+  const { decisionLog } = engine;
+  if (decisionLog === undefined) return answered;
+  const told = (answer: BatchCheckAnswer): BatchCheckAnswer => {
+    tellOfBatch(decisionLog, (index) => (read.questions[index] as KeptQuestion).question, answer);
+    return answer;
+  };
+  return answered instanceof Promise ? answered.then(told) : told(answered);
 }
 
 function effectiveByHand(engine: PermissionEngine): Handle {

@@ -8,8 +8,13 @@ import { readRevision } from '../rpc/call.ts';
 import { readPart, splitBatch } from './codec/read.ts';
 import { type CheckCache, type ParsedCheck, textBetween } from './request-cache.ts';
 
+/** A batch whose questions were all found, or are kept from now on. */
+export interface KeptBatch extends BatchQuestions {
+  readonly questions: readonly KeptQuestion[];
+}
+
 /** Null for every unusual request: then RPCS.batchCheck reads all of it, and names what is wrong. */
-export function readKeptBatch(cache: Pick<CheckCache, 'get' | 'put'>, request: Buffer): BatchQuestions | null {
+export function readKeptBatch(cache: Pick<CheckCache, 'get' | 'put'>, request: Buffer): KeptBatch | null {
   const split = splitBatch(request);
   if (split === null || split.bounds.length === 0) return null;
   const { bounds } = split;

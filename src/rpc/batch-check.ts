@@ -7,7 +7,7 @@ import { reached } from '../engine/bulk.ts';
 import { DENIED } from '../engine/evaluate.ts';
 import { type KeptQuestion, keepQuestion } from '../engine/grounds.ts';
 import { fieldsIn, isAllowed, readQuestion } from '../engine/question.ts';
-import type { Decision, Level, RevisionToken } from '../engine/types.ts';
+import type { Decision, Level, RevisionToken, Subject } from '../engine/types.ts';
 import { UnknownCode, withCallerPath } from '../engine/unknown-codes.ts';
 import type { BatchCheckResponseSchema } from '../gen/usher/permission/v1/permission_pb.ts';
 import {
@@ -130,13 +130,24 @@ function atItem(error: unknown, questions: BatchQuestions['questions'], { naming
   return withCallerPath(error, pathsOf(fieldsIn(naming.item('checks', index), naming.fields)));
 }
 
-function tell(log: DecisionLog, { checks }: BatchCheckFields, { decisions, levels, revision }: BatchCheckAnswer): void {
-  decisions.forEach((decision, index) => {
-    const check = checks[index] as CheckFields;
+/** `asked` is a question by its place. */
+export function tellOfBatch(
+  log: DecisionLog,
+  asked: (index: number) => Subject & { readonly permission: string },
+  { decisions, levels, revision }: BatchCheckAnswer,
+): void {
+  for (let index = 0; index < decisions.length; index++) {
+    const decision = decisions[index] as Decision;
     const level = levels[index] as Level;
-    const { permission } = check;
-    log.decided('BatchCheck', check, { permission, level, decision, allowed: isAllowed(decision, level), revision });
-  });
+    const allowed = isAllowed(decision, level);
+    if (!log.wants(decision.source, allowed)) continue;
+    const check = asked(index);
+    log.decided('BatchCheck', check, { permission: check.permission, level, decision, allowed, revision });
+  }
+}
+
+function tell(log: DecisionLog, { checks }: BatchCheckFields, answer: BatchCheckAnswer): void {
+  tellOfBatch(log, (index) => checks[index] as CheckFields, answer);
 }
 
 export const batchCheck: Rpc<BatchCheckFields, BatchCheckAnswer, typeof BatchCheckResponseSchema> = {

@@ -38,6 +38,10 @@ export class LoggedEngine extends Engine {
   }
 }
 
+/** The names as JSON, `null` among them. */
+const NAMED_LEVELS = LEVEL_NAMES.map((name) => JSON.stringify(name));
+const NAMED_SOURCES = SOURCE_NAMES.map((name) => JSON.stringify(name));
+
 /** Of a hash, as base64url: 132 bits. */
 const HASH_CHARACTERS = 22;
 
@@ -45,60 +49,91 @@ export class DecisionLog {
   readonly #options: DecisionLogOptions;
   readonly #clock: Pick<Clock, 'now' | 'random'>;
   readonly #lines: Lines;
+  readonly #denied: boolean;
+  readonly #privileged: boolean;
+  readonly #isSampling: boolean;
+  /** Decisions until the next one that the sample takes. */
+  #passedBy: number;
+  /** The second of the last line, and its text up to the milliseconds. */
+  #second = Number.NaN;
+  #upToSecond = '';
 
   constructor(options: DecisionLogOptions, clock: Pick<Clock, 'now' | 'random'>, lines: Lines) {
     this.#options = options;
     this.#clock = clock;
     this.#lines = lines;
+    this.#denied = options.denied;
+    this.#privileged = options.privileged;
+    this.#isSampling = options.sample > 0;
+    this.#passedBy = this.#isSampling ? this.#nextGap() : 0;
   }
 
-  /** A question about one permission, as it was sent: also a malformed one, which is denied. */
+  /** Whether a decision has a line. Asked once for each, before anything is made for the line: most have none. */
+  wants(source: Source, allowed: boolean): boolean {
+    if (this.#denied && !allowed) return true;
+    if (this.#privileged && isPrivileged(source)) return true;
+    if (!this.#isSampling) return false;
+    if (this.#passedBy > 0) {
+      this.#passedBy--;
+      return false;
+    }
+    this.#passedBy = this.#nextGap();
+    return true;
+  }
+
+  /** A question about one permission that `wants` a line, as it was sent: also a malformed one, which is denied. */
   decided(
     method: string,
     asked: Subject,
     answer: { permission: string; level: Level; decision: Decision; allowed: boolean; revision: string },
   ): void {
     const { permission, level, decision, allowed, revision } = answer;
-    if (!this.#wants(decision.source, allowed)) return;
-    this.#write(method, asked, {
-      permission,
-      askedLevel: LEVEL_NAMES[level],
-      allowed,
-      accessLevel: LEVEL_NAMES[decision.level],
-      source: SOURCE_NAMES[decision.source],
-      revision,
-    });
+    const levels = `,"askedLevel":${NAMED_LEVELS[level]},"allowed":${allowed},"accessLevel":${NAMED_LEVELS[decision.level]}`;
+    this.#write(
+      method,
+      asked,
+      `${field('permission', permission)}${levels},"source":${NAMED_SOURCES[decision.source]},"revision":"${revision}"`,
+    );
   }
 
   /** A list of permissions: one line, which refuses nothing. */
   listed(method: string, asked: Subject, items: readonly EffectiveItem[], revision: string): void {
     const source = items.find((item) => isPrivileged(item.source))?.source ?? Source.NONE;
-    if (!this.#wants(source, true)) return;
+    if (!this.wants(source, true)) return;
     const granted = items.reduce((count, item) => count + (item.granted ? 1 : 0), 0);
-    this.#write(method, asked, { permissions: items.length, granted, source: SOURCE_NAMES[source], revision });
+    const counts = `,"permissions":${items.length},"granted":${granted}`;
+    this.#write(method, asked, `${counts},"source":${NAMED_SOURCES[source]},"revision":"${revision}"`);
   }
 
-  #wants(source: Source, allowed: boolean): boolean {
-    const { denied, privileged, sample } = this.#options;
-    if (denied && !allowed) return true;
-    if (privileged && isPrivileged(source)) return true;
-    return sample > 0 && this.#clock.random() < sample;
+  /**
+   * How many decisions pass between two that are taken: the geometric distribution, so that each is taken with the same chance, and
+   * by itself, as by a random number for each. That number for each was half the cost of the log.
+   */
+  #nextGap(): number {
+    const { sample } = this.#options;
+    if (sample >= 1) return 0;
+    return Math.floor(Math.log(1 - this.#clock.random()) / Math.log1p(-sample));
   }
 
-  #write(method: string, { email, app, resourceType, resourceId }: Subject, answer: object): void {
+  #write(method: string, { email, app, resourceType, resourceId }: Subject, answer: string): void {
     const { emails, resources } = this.#options;
-    const line = {
-      level: 'info',
-      time: new Date(this.#clock.now()).toISOString(),
-      msg: 'decision',
-      method,
-      email: this.#masked(emails, 'email', normalizeEmail(email) ?? email),
-      app,
-      resourceType: resourceType === '' ? undefined : resourceType,
-      resourceId: resourceId === '' ? undefined : this.#masked(resources, 'resource', resourceId),
-      ...answer,
-    };
-    this.#lines.push(`${JSON.stringify(line)}\n`);
+    const who = this.#masked(emails, 'email', normalizeEmail(email) ?? email);
+    const record = resourceId === '' ? undefined : this.#masked(resources, 'resource', resourceId);
+    // Only what callers wrote has to be escaped: one object of everything would take JSON.stringify twice the time.
+    this.#lines.push(
+      `{"level":"info","time":"${this.#time()}","msg":"decision","method":"${method}"${field('email', who)}${field('app', app)}${field('resourceType', resourceType === '' ? undefined : resourceType)}${field('resourceId', record)}${answer}}\n`,
+    );
+  }
+
+  /** As `toISOString` has it, which takes a quarter of the time that a line takes. */
+  #time(): string {
+    const now = Math.floor(this.#clock.now());
+    const second = Math.floor(now / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#upToSecond = new Date(second * 1000).toISOString().slice(0, -'000Z'.length);
+    }
+    return `${this.#upToSecond}${String(now - second * 1000).padStart(3, '0')}Z`;
   }
 
   #masked(how: Masking, kind: string, value: string): string | undefined {
@@ -108,6 +143,11 @@ export class DecisionLog {
     if (hashKey === null) throw new Error('the configuration demands a key for hashes');
     return createHmac('sha256', hashKey).update(`${kind}\0${value}`).digest('base64url').slice(0, HASH_CHARACTERS);
   }
+}
+
+/** A field of a line behind another; '' for none. */
+function field(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
 }
 
 function isPrivileged(source: Source): boolean {

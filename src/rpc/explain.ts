@@ -40,7 +40,7 @@ async function ask(engine: PermissionEngine, { check }: ExplainFields, call: Cal
 }
 
 function tell(log: DecisionLog, { check }: ExplainFields, answer: ExplainAnswer): void {
-  if (check === undefined) return;
+  if (check === undefined || !log.wants(answer.decision.source, answer.allowed)) return;
   log.decided('Explain', check, { ...answer, permission: check.permission, level: check.accessLevel as Level });
 }
 

@@ -135,6 +135,7 @@ function effective(engine: PermissionEngine, request: SubjectFields, call: Call)
 }
 
 function tellOfCheck(log: DecisionLog, request: CheckFields, answer: CheckAnswer): void {
+  if (!log.wants(answer.decision.source, answer.allowed)) return;
   log.decided('Check', request, { ...answer, permission: request.permission, level: request.accessLevel as Level });
 }
 
@@ -142,7 +143,9 @@ function tellOfBulk(log: DecisionLog, request: BulkCheckFields, answer: BulkChec
   const { permissions, decisions, level, revision } = answer;
   decisions.forEach((decision, index) => {
     const permission = permissions[index] as string;
-    log.decided('BulkCheck', request, { permission, level, decision, allowed: isAllowed(decision, level), revision });
+    const allowed = isAllowed(decision, level);
+    if (!log.wants(decision.source, allowed)) return;
+    log.decided('BulkCheck', request, { permission, level, decision, allowed, revision });
   });
 }
 
