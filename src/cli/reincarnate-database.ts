@@ -6,7 +6,7 @@ import { withDatabase } from './with-database.ts';
 
 export async function reincarnate(io: Io, options: GlobalOptions): Promise<{ revisions: number; revision: string }> {
   return await withDatabase(io, options, async (database) => {
-    const { result: revisions, revision } = await database.change(beginNewHistory);
+    const { result: revisions, revision } = await beginNewHistory(database);
     return { revisions, revision };
   });
 }
