@@ -169,6 +169,8 @@ test('origins and the level of the log count at once; other keys wait for a rest
   };
   const both = async () => [await allowed('https://a.example.com'), await allowed('https://b.example.com')];
   expect(await both()).toEqual(['https://a.example.com', null]);
+  // What was taken is in force: nothing is different from it.
+  expect(await service().reload()).toMatchObject({ changed: [], restart: [] });
   const next = { ...withKeys(), log: { level: 'warn' }, cors: { origins: ['https://b.example.com'] } };
   service().write({ ...next, cache: { ttlMs: 1234 }, auth: { bindSubject: true } });
   expect(await service().reload()).toMatchObject({

@@ -259,7 +259,12 @@ describe('usher doctor', () => {
       [`${pem} can be read or written by others (mode 666)`, `chmod 600 ${pem}`],
     ]);
     expect(bad('certificates')[0]?.[1]).toBe('the certificate of gRPC expires in 6 days');
-    for (const path of [secret, pem]) chmodSync(path, 0o600);
+    // A group is others, too.
+    chmodSync(secret, 0o640);
+    chmodSync(pem, 0o600);
+    const { bad: inGroup } = await examine(env);
+    expect(inGroup('files').map(([, found]) => found)).toEqual([`${secret} can be read by others (mode 640)`]);
+    chmodSync(secret, 0o600);
     expect((await examine(env)).bad('files')).toEqual([]);
   }, 60_000);
 

@@ -326,6 +326,19 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await state(world))['p3@people.example.com']).toMatchObject({ active: false });
     });
 
+    test('who is erased between question and change stays erased', async () => {
+      await drift();
+      let erased = 0;
+      world.idp.instead = async (call) => {
+        const email = isQuestion(call) ? call.body.queries[0].emailQuery.emailAddress : '';
+        if (email === 'p3@people.example.com') erased = (await world.root.post(`/api/users/${email}/erase`)).status;
+        return null;
+      };
+      await run('', { brakePercent: 100 });
+      expect(erased).toBe(200);
+      expect((await state(world))['p3@people.example.com']).toBeUndefined();
+    });
+
     test('an erased person stays erased', async () => {
       expect((await world.root.post('/api/users/p7@people.example.com/erase')).status).toBe(200);
       expect((await run()).body.data).toMatchObject({ found: NOTHING });
