@@ -7,6 +7,7 @@ import { FRONT } from './front.ts';
 import { GUARDS, PEOPLE } from './guards.ts';
 import { LISTS } from './lists.ts';
 import type { Mutant } from './mutant.ts';
+import { OPERATIONS } from './operations.ts';
 import { PANEL } from './panel.ts';
 import { QUESTIONS } from './questions.ts';
 import { REPLICAS } from './replicas.ts';
@@ -30,4 +31,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OUTSIDE,
   ...FRONT,
   ...PANEL,
+  ...OPERATIONS,
 ];

@@ -24,6 +24,7 @@ const COPIED = [
   'proto',
   'examples',
   'clients',
+  'docs',
   'package.json',
   'jest.config.js',
   'tsconfig.json',
