@@ -75,6 +75,8 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
       'persistence/directory',
     ],
   },
+  // What grows with time, over all tables.
+  retention: { imports: ['base', 'persistence/database', 'persistence/partitions'] },
   gateway: {
     imports: [
       'gen',

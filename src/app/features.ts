@@ -54,6 +54,7 @@ import { ProviderEvents } from '../provider/events.ts';
 import { AuthMails } from '../provider/mail/auth-mails.ts';
 import { seedAuthMails } from '../provider/mail/seed.ts';
 import { buildProvider, nameDirectory } from '../provider/provider.ts';
+import { Retention } from '../retention/retention.ts';
 import { type BuiltDelivery, buildDelivery, type Deliverer } from './delivery.ts';
 import { buildMail } from './mail.ts';
 import { buildNotifications } from './notifications.ts';
@@ -141,6 +142,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
     applicationsOf: (emails) => database.read((tx) => applicationsOfPeople(tx, emails)),
   });
   const erasures = new Erasures({ ...options, secret });
+  const retention = config.roles.includes('worker') ? new Retention({ ...options, keep: config.retention }) : null;
   const provider = buildProvider({
     ...options,
     sealing,
@@ -182,6 +184,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
       });
       erasures.watch();
       provider.nightly?.start();
+      retention?.start();
     },
     endStreams: async () => {
       await Promise.all([streams.close(), changeStreams.close(), permissionStreams.close()]);
@@ -189,6 +192,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
     close: async () => {
       erasures.stop();
       await provider.nightly?.stop();
+      await retention?.stop();
       renderer.close();
       await mailer.close();
     },

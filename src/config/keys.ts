@@ -327,6 +327,36 @@ export const KEYS = keys({
       about: 'The key of its hashes; required once something is `hashed`.',
     },
   ),
+  'retention.audit': key(kind.days, {
+    example: '1095',
+    default: null,
+    otherwise: 'for ever',
+    about: 'For how many days audit records are kept: [Retention](retention.md).',
+  }),
+  'retention.notifications': key(kind.days, {
+    example: '365',
+    default: null,
+    otherwise: 'for ever',
+    about: 'For how many days notifications are kept, with their deliveries.',
+  }),
+  'retention.unread': key(kind.days, {
+    example: '730',
+    default: null,
+    otherwise: 'for ever',
+    about: 'For how many days unread notifications keep those of the same month beyond `retention.notifications`.',
+  }),
+  'retention.deliveries': key(kind.days, {
+    example: '90',
+    default: null,
+    otherwise: 'as long as notifications',
+    about: 'For how many days deliveries are kept: what was sent, and the outcome.',
+  }),
+  'retention.events': key(kind.days, {
+    example: '365',
+    default: null,
+    otherwise: 'for ever',
+    about: 'For how many days logins into applications and logouts are kept.',
+  }),
   'log.level': key(kind.oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), {
     default: 'info',
     reload: 'value',

@@ -99,6 +99,8 @@ export const emails = list(matching((value) => normalizeEmail(value) !== null, '
   (items) => [...new Set(items.map((item) => normalizeEmail(item) ?? item))],
 );
 export const count = whole(1, 10_000_000);
+/** Up to a hundred years. */
+export const days = whole(1, 36_525);
 
 /** libpq takes several hosts in one URL; the driver looks them up as one name. */
 const HOST_LIST = /^postgres(?:ql)?:\/\/[^/?#]*,/;

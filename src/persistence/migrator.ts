@@ -9,7 +9,9 @@ import { connectionOf, type Orm, openOrm } from './driver/orm.ts';
 import { ClientPool, postgresSessions } from './driver/postgresql.ts';
 import { Refused } from './driver/refused.ts';
 import { isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
+import { PARTITIONS } from './migrations/0015-partitions.ts';
 import { MIGRATIONS } from './migrations/list.ts';
+import { checksBefore, PARTITIONED } from './migrations/partitioned.ts';
 
 /** Any number that nothing else in this database locks. */
 const MIGRATION_LOCK = 7_411_532_001;
@@ -109,6 +111,7 @@ export async function migratePostgres({
   try {
     const { standby } = await refuseUnfit(url, connection.getClient());
     if (standby) throw isNoPrimary(url);
+    await checkBefore(connection, migrationWaitMs);
     const transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
     try {
       await lockMigrations(transaction, migrationWaitMs);
@@ -133,14 +136,38 @@ async function lockMigrations(transaction: MigrationTransaction, waitMs: number)
   await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
 }
 
+/** What a pending migration wants of large tables, done before it in transactions of their own: its own may hold up nobody for long. */
+async function checkBefore(connection: ReturnType<typeof connectionOf>, waitMs: number): Promise<void> {
+  const state = await migrationState(connection.getClient());
+  if (!state.pending.includes(PARTITIONS) || state.unknown.length > 0) return;
+  for (const statement of PARTITIONED.flatMap(checksBefore)) {
+    const transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
+    try {
+      await lockMigrations(transaction, waitMs);
+      await onTables(transaction, () => sql.raw(statement).execute(transaction));
+      await connection.commit(transaction);
+    } catch (error) {
+      await connection.rollback(transaction).catch(() => undefined); // as above
+      throw isLockTimeout(error) ? await lockedBy(connection.getClient(), waitMs) : error;
+    }
+  }
+}
+
 async function migrateLocked(orm: Orm, transaction: MigrationTransaction): Promise<string[]> {
   // On another connection: while the record's table is missing, reading it would fail this transaction.
   const state = await migrationState(connectionOf(orm).getClient());
   refuseNewer(state);
   if (state.pending.length === 0) return [];
+  return await onTables(transaction, async () =>
+    (await orm.migrator.up({ transaction })).map((migration) => migration.name),
+  );
+}
+
+/** Waits for the locks of tables for a limited time, and says so. */
+async function onTables<T>(transaction: MigrationTransaction, work: () => Promise<T>): Promise<T> {
   await sql`select set_config('lock_timeout', ${`${TABLE_WAIT_MS}`}, true)`.execute(transaction);
   try {
-    return (await orm.migrator.up({ transaction })).map((migration) => migration.name);
+    return await work();
   } catch (error) {
     const failed = error instanceof Error && error.cause instanceof StatementFailed ? error.cause : error;
     if (!isLockTimeout(failed)) throw error;

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, type KyselyPlugin, type RootOperationNode, sql } from 'kysely';
 import { isTypeInUse } from '../../src/persistence/catalog/notification-types.ts';
 import type { Tx } from '../../src/persistence/database.ts';
+import { PARTITION_IDS } from '../../src/persistence/migrations/partitioned.ts';
 import { findFailed, listAllSends } from '../../src/persistence/notifications/all-sends.ts';
 import {
   countUnread,
@@ -20,6 +21,7 @@ import {
   firstSince,
   oldestQueued,
 } from '../../src/persistence/notifications/recent.ts';
+import { makePartitions, moveOn } from '../../src/persistence/partitions.ts';
 import { useDatabase } from '../support/databases.ts';
 
 interface PlanNode {
@@ -53,8 +55,9 @@ async function readsOf(tx: Tx, work: (tx: Tx) => Promise<unknown>): Promise<stri
     for (const found of rows.flatMap((row) => nodes(row['QUERY PLAN'][0].Plan))) {
       const table = found['Relation Name'];
       const scanned = found['Node Type'] === 'Seq Scan';
-      if (scanned && (table === 'notification' || table === 'delivery')) reads.push(`all of ${table}`);
-      if (found['Index Name'] !== undefined) reads.push(found['Index Name']);
+      if (scanned && /^(notification|delivery)_p\d+$/.test(table ?? '')) reads.push(`all of ${table}`);
+      // Of whichever partition.
+      if (found['Index Name'] !== undefined) reads.push(found['Index Name'].replace(/_p\d+$/, ''));
     }
   }
   return reads.filter(
@@ -62,10 +65,24 @@ async function readsOf(tx: Tx, work: (tx: Tx) => Promise<unknown>): Promise<stri
   );
 }
 
-describe('inbox and log with 40,000 notifications of 400 people', () => {
+/** The next partitions of notifications and deliveries; new ones go there. */
+async function nextPartition(tx: Tx, part: number): Promise<void> {
+  await sql`update notification set created_at = '2001-01-01Z' where id = (
+    select min(id) from notification where id >= ${(part - 1) * PARTITION_IDS})`.execute(tx.kysely);
+  await makePartitions(tx, 'notifications');
+  expect(await moveOn(tx, 'notifications', 'month')).toBe(true);
+}
+
+describe.each([1, 5])('inbox and log with 40,000 notifications of 400 people in %d partitions', (partitions) => {
   const fixture = useDatabase('postgresql');
   let app: number;
   let rare: number;
+  /** The id that is the `count`th, by the order of time. */
+  const place = (count: number): number => {
+    const each = 40_000 / partitions;
+    const before = Math.min(Math.floor(count / each), partitions - 1);
+    return before * PARTITION_IDS + (count - before * each);
+  };
 
   beforeAll(async () => {
     await fixture.database.change(async (tx) => {
@@ -76,13 +93,17 @@ describe('inbox and log with 40,000 notifications of 400 people', () => {
       );
       await run(`insert into notification_type (application_id, code, name) select id, 'rare', 'R' from application`);
       await run(`insert into person (email) select 'p' || n || '@example.com' from generate_series(1, 400) n`);
-      await run(`insert into notification (application_id, notification_type_id, person_id, subject, payload, status, locale, read_at)
+      for (let part = 0; part < partitions; part++) {
+        if (part > 0) await nextPartition(tx, part);
+        const [from, to] = [part, part + 1].map((count) => (count * 40_000) / partitions);
+        await run(`insert into notification (application_id, notification_type_id, person_id, subject, payload, status, locale, read_at)
         select t.application_id, t.id, p.id, 's', '{}', case when n % 500 = 0 then 'failed' else 'sent' end, 'en',
           case when n % 10 = 0 then null else now() end
-        from generate_series(1, 40000) n
+        from generate_series(${from} + 1, ${to}) n
         join (select id, row_number() over (order by id) as at from person) p on p.at = n % 400 + 1
         join (select id, application_id, row_number() over (order by id) as at from notification_type where code = 'generic') t
           on t.at = n % 2 + 1`);
+      }
       await run(
         `insert into delivery (notification_id, channel, content, status, lane) select id, 'email', '{}', 'sent', 'x' from notification`,
       );
@@ -103,9 +124,11 @@ describe('inbox and log with 40,000 notifications of 400 people', () => {
     });
     await fixture.database.change(async (tx) => {
       // One a minute: the last day is a small part of them.
-      const minutes = '(select max(id) from notification) - id';
+      const minutes = 'select id, row_number() over (order by id desc) as at from notification';
       await sql
-        .raw(`update notification set created_at = now() - make_interval(mins => (${minutes})::int)`)
+        .raw(
+          `update notification n set created_at = now() - make_interval(mins => m.at::int) from (${minutes}) m where m.id = n.id`,
+        )
         .execute(tx.kysely);
       await sql.raw('analyze notification, delivery, person, application, notification_type').execute(tx.kysely);
       return { result: null, scopes: [] };
@@ -119,7 +142,7 @@ describe('inbox and log with 40,000 notifications of 400 people', () => {
 
   test.each<[string, (tx: Tx) => Promise<unknown>, RegExp]>([
     ['the first page of an inbox', (tx) => listInbox(tx, email, page), /^notification_inbox$/],
-    ['a later page', (tx) => listInbox(tx, email, { ...page, after: 20_000 }), /^notification_inbox$/],
+    ['a later page', (tx) => listInbox(tx, email, { ...page, after: place(20_000) }), /^notification_inbox$/],
     ['the unread', (tx) => listInbox(tx, email, { ...page, unreadOnly: true }), /^notification_(unread|inbox)$/],
     ['of one application', (tx) => listInbox(tx, email, { ...page, app: 'one' }), /^notification_inbox$/],
     ['how many are unread', (tx) => countUnread(tx, email), /^notification_unread$/],
@@ -127,7 +150,7 @@ describe('inbox and log with 40,000 notifications of 400 people', () => {
     ['the newest', (tx) => newestIn(tx, email), /^notification_inbox$/],
     [
       'what came behind a position',
-      (tx) => listNewer(tx, [{ email, cursor: 39_000 }], 200),
+      (tx) => listNewer(tx, [{ email, cursor: place(39_000) }], 200),
       /^notification_(inbox|pkey)$/,
     ],
     ['reading one', (tx) => markRead(tx, email, 7), /^notification_(pkey|inbox)$/],
@@ -147,7 +170,7 @@ describe('inbox and log with 40,000 notifications of 400 people', () => {
     ['the log of all applications', (tx) => listAllSends(tx, null, filters), /^(notification_pkey|delivery_.*)$/],
     [
       'the log of some applications',
-      (tx) => listAllSends(tx, [app], { ...filters, after: 30_000 }),
+      (tx) => listAllSends(tx, [app], { ...filters, after: place(30_000) }),
       /^(notification_(log|pkey)|delivery_.*)$/,
     ],
     [
@@ -166,22 +189,26 @@ describe('inbox and log with 40,000 notifications of 400 people', () => {
       /^(notification_(inbox|pkey)|delivery_.*)$/,
     ],
     ['the first of the last day', (tx) => firstSince(tx, 24), /^notification_pkey$/],
-    ['how many of each status', (tx) => countByStatus(tx, null, 39_000), /^notification_pkey$/],
-    ['how many of each status, of some applications', (tx) => countByStatus(tx, [app], 39_000), /^notification_log$/],
+    ['how many of each status', (tx) => countByStatus(tx, null, place(39_000)), /^notification_pkey$/],
+    [
+      'how many of each status, of some applications',
+      (tx) => countByStatus(tx, [app], place(39_000)),
+      /^notification_log$/,
+    ],
     ['the oldest that waits', (tx) => oldestQueued(tx, [app]), /^notification_log_status$/],
     [
       'brands that fail',
-      (tx) => findFailingBrands(tx, null, 39_000),
+      (tx) => findFailingBrands(tx, null, place(39_000)),
       /^(notification_log_status|delivery_notification_id_channel_key)$/,
     ],
     [
       'outcomes of all applications',
-      (tx) => countOutcomes(tx, null, { from: 39_000, limit: 500 }),
+      (tx) => countOutcomes(tx, null, { from: place(39_000), limit: 500 }),
       /^(notification_pkey|delivery_notification_id_channel_key)$/,
     ],
     [
       'outcomes of some applications',
-      (tx) => countOutcomes(tx, [app], { from: 39_000, limit: 500 }),
+      (tx) => countOutcomes(tx, [app], { from: place(39_000), limit: 500 }),
       /^(notification_log|delivery_notification_id_channel_key)$/,
     ],
     [

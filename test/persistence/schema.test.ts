@@ -38,7 +38,8 @@ forEachDatabase('the entities', (fixture) => {
         select c.relname as table, a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
                not a.attnotnull as nullable, a.atthasdef or a.attidentity <> '' as has_default
           from pg_attribute a join pg_class c on c.oid = a.attrelid
-         where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname <> 'mikro_orm_migrations'
+         where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+           and c.relname <> 'mikro_orm_migrations'
            and a.attnum > 0 and not a.attisdropped`.execute(tx.kysely),
     );
     const types: Record<string, string> = { 'timestamp(3) with time zone': 'timestamptz(3)', integer: 'int' };

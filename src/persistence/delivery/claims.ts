@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { CHANNEL_NAMES, type ChannelName } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
 import type { PushTarget } from './push-subscriptions.ts';
@@ -50,13 +50,13 @@ export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimR
       select (select d.lane from delivery d where d.due_at is not null and d.lane > l.lane order by d.lane limit 1)
         from lanes l where l.lane is not null
     ), due as (
-      select d.id, row_number() over (partition by l.lane order by d.due_at, d.id) as turn
+      select d.id, d.notification_id, row_number() over (partition by l.lane order by d.due_at, d.id) as turn
         from lanes l
         left join unnest(${[...free.keys()]}::text[], ${[...free.values()]}::int[]) as f (lane, free) on f.lane = l.lane
         left join unnest(${Object.keys(perLane)}::text[], ${Object.values(perLane)}::int[]) as k (kind, free)
                on k.kind = split_part(l.lane, ':', 1)
        cross join lateral (
-         select id, due_at from delivery
+         select id, notification_id, due_at from delivery
           where lane = l.lane and due_at is not null and due_at <= now()
           order by due_at, id
           limit greatest(0, coalesce(f.free, k.free))
@@ -66,8 +66,8 @@ export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimR
     update delivery d
        set due_at = now() + ${leaseMs}::int * interval '1 millisecond', attempts = d.attempts + 1,
            status = case when d.sent_at is null then 'sending' else d.status end
-      from (select id from due order by turn, id limit ${limit}::int) c, notification n, person p
-     where d.id = c.id and n.id = d.notification_id and p.id = n.person_id
+      from (select id, notification_id from due order by turn, id limit ${limit}::int) c, notification n, person p
+     where d.id = c.id and d.notification_id = c.notification_id and n.id = c.notification_id and p.id = n.person_id
     returning d.id, d.notification_id as "notificationId", d.channel, d.lane, d.brand_id as "brandId", d.content,
               d.attempts, n.person_id as "personId", p.provider_active and not p.blocked as active,
               d.give_up_at <= now() as expired, d.push_done as "pushDone",
@@ -85,18 +85,24 @@ export async function isAnythingWaiting(tx: Tx): Promise<boolean> {
 /** The state that may have changed since the claim. */
 export type Present = Pick<Claimed, 'active' | 'expired' | 'targets'>;
 
+/** What identifies a claim; with its notification, whose partition the delivery is in. */
+export type Held = Pick<Claimed, 'id' | 'notificationId' | 'attempts'>;
+
 /** Reads it again; deliveries missing from the result have been claimed by another worker meanwhile, or are gone. */
-export async function readPresent(
-  tx: Tx,
-  held: readonly Pick<Claimed, 'id' | 'attempts'>[],
-): Promise<Map<number, Present>> {
+export async function readPresent(tx: Tx, held: readonly Held[]): Promise<Map<number, Present>> {
   const { rows } = await sql<Pick<ClaimedRow, 'id' | 'active' | 'expired' | 'targets'>>`
     select d.id, p.provider_active and not p.blocked as active, d.give_up_at <= now() as expired, ${TARGETS} as targets
-      from unnest(${held.map(({ id }) => id)}::bigint[], ${held.map(({ attempts }) => attempts)}::int[]) as h (id, attempts)
-      join delivery d on d.id = h.id and d.attempts = h.attempts and d.due_at is not null
+      from ${heldRows(held)}
+      join delivery d on d.id = h.id and d.notification_id = h.notification_id and d.attempts = h.attempts and d.due_at is not null
       join notification n on n.id = d.notification_id
       join person p on p.id = n.person_id`.execute(tx.kysely);
   return new Map(rows.map(({ id, targets, ...row }) => [id, { ...row, targets: readTargets(targets) }]));
+}
+
+/** The relation `h (id, notification_id, attempts)`. */
+function heldRows(held: readonly Held[]): RawBuilder<unknown> {
+  return sql`unnest(${held.map(({ id }) => id)}::bigint[], ${held.map(({ notificationId }) => notificationId)}::bigint[],
+    ${held.map(({ attempts }) => attempts)}::int[]) as h (id, notification_id, attempts)`;
 }
 
 /** The subscriptions of a push. */
@@ -119,18 +125,13 @@ function readTargets(rows: TargetRows): PushTarget[] {
  * Extends the leases that are still held. One that was lost meanwhile, or settled for a later time, stays as it is; one that is
  * being settled right now is skipped, not waited for.
  */
-export async function renewLeases(
-  tx: Tx,
-  held: readonly Pick<Claimed, 'id' | 'attempts'>[],
-  leaseMs: number,
-): Promise<void> {
+export async function renewLeases(tx: Tx, held: readonly Held[], leaseMs: number): Promise<void> {
   await sql`
     update delivery set due_at = now() + ${leaseMs}::int * interval '1 millisecond'
-     where id in (
-       select d.id
-         from unnest(${held.map(({ id }) => id)}::bigint[], ${held.map(({ attempts }) => attempts)}::int[])
-              as h (id, attempts)
-         join delivery d on d.id = h.id
+     where (notification_id, id) in (
+       select d.notification_id, d.id
+         from ${heldRows(held)}
+         join delivery d on d.id = h.id and d.notification_id = h.notification_id
         where d.attempts = h.attempts and d.due_at < now() + ${leaseMs}::int * interval '1 millisecond'
           for update of d skip locked)`.execute(tx.kysely);
 }

@@ -10,6 +10,7 @@ import { Migration0010Operations } from './0010-operations.ts';
 import { Migration0011EntityListSearch } from './0011-entity-list-search.ts';
 import { Migration0012Erasure } from './0012-erasure.ts';
 import { Migration0014Reconciliation } from './0014-reconciliation.ts';
+import { Migration0015Partitions } from './0015-partitions.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -25,4 +26,5 @@ export const MIGRATIONS = [
   { name: '0011-entity-list-search', class: Migration0011EntityListSearch },
   { name: '0012-erasure', class: Migration0012Erasure },
   { name: '0014-reconciliation', class: Migration0014Reconciliation },
+  { name: '0015-partitions', class: Migration0015Partitions },
 ];
