@@ -22,10 +22,11 @@ const LOCK_MS = 250;
 const LOCK_TRIES = 40;
 
 /** Locks all the tables or none, again and again, so that nobody waits long behind somebody who reads for long. Of PL/pgSQL. */
-const lockAll = (tables: readonly string[]): string => `
+const lockAll = (tables: readonly string[], before = ''): string => `
   for attempt in 1 .. ${LOCK_TRIES} loop
     begin
       perform set_config('lock_timeout', '${LOCK_MS}', true);
+      ${before}
       lock table ${tables.join(', ')} in access exclusive mode;
       exit;
     exception when lock_not_available or deadlock_detected then
@@ -34,7 +35,11 @@ const lockAll = (tables: readonly string[]): string => `
     perform pg_sleep(${LOCK_MS / 1000});
   end loop;`;
 
-export const LOCK_ALL = `do $$ begin ${lockAll(PARTITIONED.map(({ name }) => name))} end $$`;
+/** What the foreign keys of partitions refer to is locked as well, and first: writers hold people before they come to these tables. */
+export const LOCK_ALL = `do $$ begin ${lockAll(
+  PARTITIONED.map(({ name }) => name),
+  'lock table person, application in share row exclusive mode;',
+)} end $$`;
 
 /** The constraint by which the server knows, without reading the table, that all its rows fit the first partition. */
 const fitsOf = (table: string): string => `${table}_fits_p1`;
