@@ -128,6 +128,15 @@ test.each(['28P01', '3D000', '08P01'])('what does not pass by itself (%s) ends t
   expect([server.connections, waiting()]).toEqual([1, []]);
 });
 
+test('a pooler without a server is waited for', async () => {
+  const server = await startRefusingPostgres(fatal('08P01', 'server login has been failing, try again later'));
+  ends.push(() => server.close());
+  await expect(start({ url: server.url }, { DATABASE_WAIT_MS: '1000' })).rejects.toThrow(
+    'the pooler in front of it has no connection to the server (08P01)',
+  );
+  expect(waiting()).toHaveLength(1);
+}, 60_000);
+
 test('a server that is starting is asked again, less and less often', async () => {
   const server = await startRefusingPostgres(fatal('57P03'));
   ends.push(() => server.close());

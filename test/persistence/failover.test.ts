@@ -4,6 +4,7 @@ import { Failover } from '../../src/persistence/facts/failover.ts';
 import { FakeClock } from '../engine/fake-clock.ts';
 
 const lost = new StatementFailed(null, null, true, 'connection failed');
+const chosen = new StatementFailed('40P01', null, false, 'SQLSTATE 40P01');
 const failed = new StatementFailed('57014', null, false, 'SQLSTATE 57014');
 
 /** A database that answers from a moment on, and how often it was asked. */
@@ -47,6 +48,14 @@ describe('facts across a failover', () => {
     // With a pause between the tries.
     expect(asked.length).toBeGreaterThan(10);
     expect(asked.length).toBeLessThan(40);
+  });
+
+  test('a read that the server ended in a deadlock is repeated', async () => {
+    const clock = new FakeClock();
+    const { asked, read } = database(clock, clock.monotonic() + 40, chosen);
+    const { what } = await outcome(clock, new Failover(clock).waitedOut(read));
+    expect(what).toBe('facts');
+    expect(asked.length).toBe(2);
   });
 
   test('a longer outage fails within two seconds, and at once when it has lasted as long already', async () => {

@@ -14,6 +14,8 @@ import { carryOut } from '../support/carry-out.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { PgBouncer, WORKING_LINES } from '../support/pgbouncer.ts';
 import { createDatabase, type PostgresDatabase, SERVER_VARIABLE } from '../support/postgres.ts';
+import { LineCutter } from '../support/proxy.ts';
+import { fatal, startRefusingPostgres } from '../support/refusing-postgres.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 /**
@@ -138,6 +140,49 @@ describe('PgBouncer as it is installed', () => {
     } finally {
       await Promise.all(running.map((usher) => usher.close()));
       await bouncer.close();
+      await own.drop();
+    }
+  });
+});
+
+describe('PgBouncer without a server', () => {
+  test.each([
+    ['is away since the pooler was started', false, 'away'],
+    ['is away since a moment', true, 'away'],
+    ['starts since the pooler was started', false, 'starting'],
+    ['starts since a moment', true, 'starting'],
+  ])('where the server %s, a start waits for it', async (_, wasThere, state) => {
+    const line = await LineCutter.start(server);
+    const starting = await startRefusingPostgres(fatal('57P03', 'the database system is starting up'));
+    const bouncer = await PgBouncer.start(line.url(server), { ...WORKING_LINES, server_login_retry: 1 });
+    const own = await createDatabase();
+    const dataDir = mkdtempSync(join(tmpdir(), 'usher-pooler-'));
+    directories.push(dataDir);
+    const lines: string[] = [];
+    const log = createLogger('info', { write: (text) => void lines.push(text) });
+    const begin = () =>
+      startUsher({ url: bouncer.url(own.url), dataDir }, { env: { DATABASE_WAIT_MS: '60000' }, parts: { log } });
+    try {
+      if (wasThere) await (await begin()).close();
+      if (state === 'starting') line.lead(starting.url);
+      else line.down();
+      const began = begin();
+      const saidWhy = async () => {
+        while (!lines.some((text) => text.includes('no connection to the server (08P01)'))) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      };
+      // A start that does not wait rejects here.
+      await Promise.race([began, saidWhy()]);
+      line.lead(server);
+      line.up();
+      const running = await began;
+      expect((await check(running)).status).toBe(200);
+      await running.close();
+    } finally {
+      await bouncer.close();
+      await starting.close();
+      await line.close();
       await own.drop();
     }
   });

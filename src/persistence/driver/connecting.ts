@@ -1,4 +1,4 @@
-import { ConnectFailed, type ConnectReason } from './failures.ts';
+import { ConnectFailed, type ConnectReason, withoutServer } from './failures.ts';
 
 const BY_CODE: Readonly<Record<string, ConnectReason>> = {
   ECONNREFUSED: 'refused',
@@ -37,6 +37,8 @@ const BY_MESSAGE: readonly (readonly [RegExp, ConnectReason])[] = [
 /** A driver's error while connecting. Its message is not kept: it may contain the role and the password. */
 export function connectFailed(error: unknown): ConnectFailed {
   const { code, message, routine } = fields(error);
+  const away = withoutServer(code, message);
+  if (away !== null) return away;
   const sqlState = /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E') ? code : null;
   const reason = reasonOf(code, message, routine);
   const what =

@@ -47,6 +47,7 @@ export type ConnectReason =
   | 'full'
   | 'not-ready'
   | 'pooler'
+  | 'no-server'
   | 'other';
 
 /**
@@ -62,6 +63,17 @@ export class ConnectFailed extends StatementFailed {
     this.message = `database connection failed: ${what}`;
     this.reason = reason;
   }
+}
+
+/**
+ * What PgBouncer says in 08P01, at the start of a connection or in place of an answer to its first statement, when it could connect to
+ * no server: nothing was executed. With the same code it refuses what it is not set up for.
+ */
+const NO_SERVER = /server login has been failing|server down|cannot connect to server/;
+
+/** The failure of a pooler that has no server; null for anything else. */
+export function withoutServer(code: string, message: string): ConnectFailed | null {
+  return code === '08P01' && NO_SERVER.test(message) ? new ConnectFailed(code, `SQLSTATE ${code}`, 'no-server') : null;
 }
 
 /** Codes of Node's sockets and name resolution; other errors without a SQLSTATE are judged by their circumstances. */
@@ -91,6 +103,8 @@ export function statementFailed(error: unknown): Error {
   if (error instanceof TypeError || error instanceof RangeError) return error;
   const code = stringField(error, 'code');
   if (code !== null && /^[0-9A-Z]{5}$/.test(code) && !SOCKET_CODES.has(code)) {
+    const away = withoutServer(code, stringField(error, 'message') ?? '');
+    if (away !== null) return withStackOf(error, away);
     const constraint = stringField(error, 'constraint');
     const what = constraint === null ? `SQLSTATE ${code}` : `SQLSTATE ${code}, ${constraint}`;
     // A server that ends the session did not judge the statement; a pooler reports a connection that it could not make like this.

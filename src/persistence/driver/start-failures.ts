@@ -29,6 +29,7 @@ const PASSING: ReadonlySet<ConnectReason> = new Set([
   'closed',
   'full',
   'not-ready',
+  'no-server',
 ]);
 
 const CHECK_URL = 'check database.url (DATABASE_URL)';
@@ -65,6 +66,8 @@ const WORDS: Readonly<Record<ConnectReason, Words>> = {
   'not-ready': () => 'the server is starting, stopping or recovering. Try again when it is ready.',
   pooler: () =>
     'a pooler in front of it refused the start of the connection (08P01). PgBouncer needs `ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,options` and, from version 1.21 on, `max_prepared_statements = 500`; see docs/guides/postgresql.md.',
+  'no-server': () =>
+    'the pooler in front of it has no connection to the server (08P01). Its log says why: the server is away, or refuses its role or password.',
   other: () => `connecting failed. Check the log of the server, and ${CHECK_URL}.`,
 };
 

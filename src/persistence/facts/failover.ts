@@ -1,4 +1,7 @@
-/** Reads of facts across a failover: a check that finds its connections cut waits for the next primary instead of failing. */
+/**
+ * Reads of facts across a failover: a check that finds its connections cut waits for the next primary instead of failing. So does one
+ * that the server ended to resolve a deadlock, as with a migration that locks the same tables.
+ */
 
 import type { Clock } from '../../base/clock.ts';
 import { sleep } from '../../base/wait.ts';
@@ -27,7 +30,7 @@ export class Failover {
     return answer;
   }
 
-  /** The same, and again where its connection was lost or could not be made. For what may be read twice. */
+  /** The same, and again where its connection was lost or could not be made, or it was chosen in a deadlock. For what may be read twice. */
   async waitedOut<T>(read: () => Promise<T>): Promise<T> {
     const begun = this.#clock.monotonic();
     for (;;) {
@@ -35,10 +38,13 @@ export class Failover {
         return await this.seen(read);
       } catch (error) {
         const since = Math.min(begun, this.#answeredAt);
-        const isLost = error instanceof StatementFailed && error.lost;
-        if (!isLost || this.#clock.monotonic() - since >= FAILOVER_MS) throw error;
+        if (!isPassing(error) || this.#clock.monotonic() - since >= FAILOVER_MS) throw error;
       }
       await sleep(this.#clock, PAUSE_MS);
     }
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof StatementFailed && (error.lost || error.sqlState === '40P01');
 }
