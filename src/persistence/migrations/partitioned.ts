@@ -35,10 +35,13 @@ const lockAll = (tables: readonly string[], before = ''): string => `
     perform pg_sleep(${LOCK_MS / 1000});
   end loop;`;
 
-/** What the foreign keys of partitions refer to is locked as well, and first: writers hold people before they come to these tables. */
+/**
+ * What the foreign keys of partitions refer to is locked as well, and first: writers hold people before they come to these tables. In
+ * the same mode, since a plain table that becomes a partition gives up its own triggers there.
+ */
 export const LOCK_ALL = `do $$ begin ${lockAll(
   PARTITIONED.map(({ name }) => name),
-  'lock table person, application in share row exclusive mode;',
+  'lock table person, application in access exclusive mode;',
 )} end $$`;
 
 /** The constraint by which the server knows, without reading the table, that all its rows fit the first partition. */
