@@ -87,17 +87,18 @@ export class Retention {
     }
   }
 
-  /** One step, again where its tables were locked for long. */
+  /** One step, again where its tables were locked for long, or while another process makes one: undefined if it still does. */
   async #step<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const { database, clock } = this.#options;
     for (let tries = 1; ; tries++) {
       try {
-        return (await database.change(async (tx) => ({ result: await work(tx), scopes: [] }))).result;
+        const { result } = await database.change(async (tx) => ({ result: await work(tx), scopes: [] }));
+        if (result !== undefined || tries >= TRIES || this.#ending.signal.aborted) return result;
       } catch (error) {
         const isBusy = error instanceof UsherError && error.code === 'UNAVAILABLE';
         if (!isBusy || tries >= TRIES || this.#ending.signal.aborted) throw error;
-        await sleep(clock, PAUSE_MS, this.#ending.signal);
       }
+      await sleep(clock, PAUSE_MS, this.#ending.signal);
     }
   }
 
