@@ -1,6 +1,7 @@
 /** Between grpc-js and the methods that answer with a stream. */
 
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
+import type { Span } from '@opentelemetry/api';
 import { GrpcStatus } from '../base/errors.ts';
 import { type Admission, type Authorize, apiKey, carrierOf, requestIdOf } from './bridge.ts';
 import { endCall } from './call-traces.ts';
@@ -28,7 +29,7 @@ export function serverStreaming(
   const index = METHODS.indexOf(method);
   return (call) => {
     const since = clock.monotonic();
-    const span = traces === null ? null : traces.stream(index, carrierOf(call.metadata));
+    let span: Span | null = null;
     const end = (status: number): void => {
       metrics.waited(index, status, clock.monotonic() - since);
       endCall(span, status);
@@ -40,7 +41,9 @@ export function serverStreaming(
     };
     let stream: MessageStream;
     try {
-      stream = open(call.request, authorize(apiKey(call.metadata)));
+      const admission = authorize(apiKey(call.metadata));
+      if (traces !== null) span = traces.stream(index, carrierOf(call.metadata));
+      stream = open(call.request, admission);
     } catch (error) {
       fail(error);
       return;

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -12,6 +13,7 @@ import { type Otlp, type ReceivedSpan, startOtlp } from '../support/otlp.ts';
  * `always_on` would sample each root: what is missing then was never begun.
  */
 const CHECK = 'usher.permission.v1.PermissionService/Check';
+const WATCH = '/usher.permission.v1.PermissionService/Watch';
 const hex = (bytes: number) => randomBytes(bytes).toString('hex');
 /** A caller's trace. */
 const trace = (flags = '01') => {
@@ -110,6 +112,22 @@ describe('calls of the gRPC port', () => {
     await expect(ask({ ...stranger(), resourceType: 'invoice' }, { traceparent })).rejects.toMatchObject({ code: 3 });
     const span = await otlp.find((one) => one.traceId === traceId);
     expect([span.status, span.attributes['rpc.status_code']]).toEqual([0, 'INVALID_ARGUMENT']);
+  });
+
+  test('a call whose key is refused has no span, and neither has a stream', async () => {
+    const [called, streamed] = [trace(), trace()];
+    const refused = ({ traceparent }: typeof called): Metadata => {
+      const metadata = new Metadata();
+      metadata.add('traceparent', traceparent);
+      for (const key of ['one', 'two']) metadata.add('x-internal-api-key', key);
+      return metadata;
+    };
+    await expect(send(stranger(), refused(called))).rejects.toMatchObject({ code: 16 });
+    const same = (message: Buffer): Buffer => message;
+    const stream = client.makeServerStreamRequest(WATCH, same, same, Buffer.alloc(0), refused(streamed));
+    await expect(once(stream.resume(), 'end')).rejects.toMatchObject({ code: 16 });
+    expect(await spansOf(called.traceId)).toEqual([]);
+    expect(await spansOf(streamed.traceId)).toEqual([]);
   });
 
   test('questions that share a statement are linked with it', async () => {
