@@ -270,8 +270,8 @@ export const OUTSIDE: readonly Mutant[] = [
   mutant(
     'connections of a wide policy are used for a narrow one',
     'outbound/outbound.ts',
-    'return await exchange(agents[reach], url,',
-    'return await exchange(agents[reach === null ? reach : "internal"], url,',
+    'exchange(agents[reach], url,',
+    'exchange(agents[reach === null ? reach : "internal"], url,',
     'outbound/outbound',
   ),
   mutant(

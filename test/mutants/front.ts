@@ -40,7 +40,7 @@ export const FRONT: readonly Mutant[] = [
   mutant(
     'a call with another deadline is made in the name of the key before it',
     'grpc/front/head.ts',
-    '(values[i] !== list.values[i] && i !== timeoutAt)',
+    '(values[i] !== list.values[i] && i !== timeoutAt && i !== traceAt)',
     '(values[i] !== list.values[i] && i <= METHOD)',
     'grpc/front/calls',
   ),

@@ -122,8 +122,8 @@ export const OPERATIONS: readonly Mutant[] = [
   mutant(
     'the gRPC port keeps its certificate',
     'app/reloading.ts',
-    'if (files.grpc !== undefined) grpc?.renew(files.grpc);',
-    '',
+    'grpc?.renew(\n    files.grpc,',
+    'grpc?.renew(\n    undefined,',
     'app/reload-tls',
   ),
   mutant(
