@@ -37,25 +37,33 @@ export function defineHealth(program: Command, context: Context): void {
 
 /** Where the probes of this configuration are. */
 function baseOf({ ops, http, roles, upstream }: Config): string {
-  if (ops !== null) return at(ops.host, ops.port);
+  if (ops !== null) return at('http', ops);
   const isGateway = upstream.address === null && roles.includes('gateway');
-  if (isGateway && http.serves.includes('operations')) return at(http.host, http.port);
+  if (isGateway && http.serves.includes('operations')) {
+    if (http.tls?.clientCa) throw new CommandFailed('The gateway asks clients for certificates: set OPS_PORT.');
+    return at(http.tls === null ? 'http' : 'https', http);
+  }
   throw new CommandFailed('This process has no port with probes: set OPS_PORT.');
 }
 
-function at(host: string, port: number): string {
+function at(scheme: 'http' | 'https', { host, port }: { host: string; port: number }): string {
   if (port === 0) throw new CommandFailed('The port is 0, so each start picks a new one: set OPS_PORT.');
   // A wildcard address can be listened on but not called.
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+  return `${scheme}://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 
 async function ask(url: string): Promise<{ status: number; body: string }> {
+  const { Agent, fetch } = await import('undici');
+  // This machine is asked for a yes or no, and told nothing. A certificate that has been replaced or is over is not a dead service.
+  const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' });
+    const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual', dispatcher });
     return { status: answer.status, body: (await answer.text()).slice(0, 1000).trim() };
   } catch (error) {
     const late = (error as Error).name === 'TimeoutError';
     throw new CommandFailed(`${url} ${late ? `does not answer within ${ANSWER_MS / 1000} s` : 'cannot be reached'}.`);
+  } finally {
+    await dispatcher.destroy();
   }
 }

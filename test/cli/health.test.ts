@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createAuthority } from '../grpc/certificates.ts';
 import { Double, refusal } from './double.ts';
-import { type RunningService, startService, usher } from './harness.ts';
+import { newFolder, type RunningService, startService, usher } from './harness.ts';
 
 /** `usher health`: the probe of images and units, which have no other client. */
 
@@ -28,6 +29,32 @@ describe('usher health beside a service', () => {
     await service.stop();
     const { code, stderr } = await usher(['health'], { env: { HTTP_PORT: port } });
     expect({ code, stderr }).toEqual({ code: 1, stderr: `http://127.0.0.1:${port}/readyz cannot be reached.\n` });
+  });
+});
+
+describe('usher health beside a gateway with TLS', () => {
+  const { folder, file } = newFolder();
+  const authority = createAuthority('Usher test authority');
+  const pair = authority.issue('gateway.example.com');
+  const tls = { HTTP_TLS_CERT: file('tls.crt', pair.cert), HTTP_TLS_KEY: file('tls.key', pair.key), DATA_DIR: folder };
+  let service: RunningService;
+  beforeAll(async () => {
+    service = await startService(tls);
+  });
+  afterAll(() => service.remove());
+
+  test('asks over TLS, and does not judge the certificate', async () => {
+    const env = { ...tls, HTTP_PORT: new URL(service.url).port };
+    expect(await usher(['health'], { env })).toEqual({ code: 0, stdout: 'ready: yes\n', stderr: '' });
+  });
+
+  test('says what is missing where clients need a certificate', async () => {
+    const env = { ...tls, HTTP_PORT: '1', HTTP_TLS_CLIENT_CA: file('ca.crt', authority.cert) };
+    expect(await usher(['health'], { env })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'The gateway asks clients for certificates: set OPS_PORT.\n',
+    });
   });
 });
 
