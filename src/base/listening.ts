@@ -5,9 +5,9 @@ import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { UsherError } from './errors.ts';
 
-/** `mode` are the permissions of the socket file: who may connect. */
+/** `mode` are the permissions of the socket file: who may connect. With `ipv6Only`, `::` leaves IPv4 to others. */
 export type ListenAddress =
-  | { readonly host: string; readonly port: number }
+  | { readonly host: string; readonly port: number; readonly ipv6Only?: boolean }
   | { readonly path: string; readonly mode: number };
 
 /** `10.0.0.5:8443`, `[::1]:8443`, `unix:/run/usher/http.sock`: as the configuration writes it. */
@@ -38,7 +38,7 @@ function listening(server: Server, at: ListenAddress): Promise<void> {
       resolve();
     };
     if ('port' in at) {
-      server.listen(at.port, at.host, listens);
+      server.listen(at, listens);
       return;
     }
     // The file has its permissions from its first moment on: a chmod after it would leave a moment to others. `listen` binds a

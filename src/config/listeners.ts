@@ -117,7 +117,9 @@ function readAddress(value: string, mode: number): ListenAddress {
   const path = pathOf(value);
   if (path !== null) return { path, mode };
   const colon = value.lastIndexOf(':');
-  return { host: value.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(value.slice(colon + 1)) };
+  const at = { host: value.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(value.slice(colon + 1)) };
+  // Beside `0.0.0.0` at the same port.
+  return at.host === '::' ? { ...at, ipv6Only: true } : at;
 }
 
 /** One address of an entry, and its place: `listeners[0].addresses[1]`. */

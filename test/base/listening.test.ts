@@ -47,6 +47,11 @@ const heard = (path: string): Promise<string> =>
       .on('error', reject);
   });
 
+test('every address of IPv6 and every one of IPv4 can be listened on at one port', async () => {
+  const at = await listening({ host: '::', port: 0, ipv6Only: true });
+  expect(await listening({ ...at, host: '0.0.0.0', ipv6Only: false })).toMatchObject({ port: 'port' in at && at.port });
+});
+
 test('a socket file has its mode from the first moment on, and the mask of the process is as it was', async () => {
   const before = process.umask(0o000);
   try {

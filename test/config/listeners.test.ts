@@ -27,7 +27,7 @@ describe('further listeners', () => {
     const file = {
       listeners: [
         {
-          ...http('10.0.0.5:8443', '[fd00::1]:8443', 'usher.internal:0'),
+          ...http('10.0.0.5:8443', '[fd00::1]:8443', '[::]:8444', 'usher.internal:0'),
           tls: { cert: '/c', key: '/k', clientCa: '/a' },
           serves: ['webhooks'],
         },
@@ -41,6 +41,7 @@ describe('further listeners', () => {
         addresses: [
           { host: '10.0.0.5', port: 8443 },
           { host: 'fd00::1', port: 8443 },
+          { host: '::', port: 8444, ipv6Only: true },
           { host: 'usher.internal', port: 0 },
         ],
         tls: { cert: '/c', key: '/k', clientCa: '/a' },

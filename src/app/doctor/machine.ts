@@ -136,7 +136,7 @@ async function stateOf(at: ListenAddress): Promise<string | null> {
   return await new Promise((done) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => done(error.code ?? error.name));
-    server.listen(at.port, at.host, () => server.close(() => done(null)));
+    server.listen(at, () => server.close(() => done(null)));
   });
 }
 
