@@ -25,7 +25,13 @@ const asUser = isRoot ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '-
 function environment(): NodeJS.ProcessEnv {
   const strange = /^(?:npm_|CLUSTER$|PORTS$|USHER_|DATABASE_)/;
   const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !strange.test(name)));
-  return { ...own, HOME: home, TMPDIR: home, XDG_CONFIG_HOME: join(home, '.config') };
+  return {
+    ...own,
+    HOME: home,
+    TMPDIR: home,
+    XDG_CONFIG_HOME: join(home, '.config'),
+    npm_config_update_notifier: 'false',
+  };
 }
 
 /** Ends what a failed walk has left running: the processes whose identifiers it wrote down. */
