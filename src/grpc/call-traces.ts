@@ -3,6 +3,7 @@
  * that: such a call gets a span where its caller says that the trace is sampled. A call that waits always asks.
  */
 
+import type { Clock } from '../base/clock.ts';
 import {
   type Attributes,
   type Beginning,
@@ -19,7 +20,7 @@ import {
 } from '../base/tracing.ts';
 import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
-import { STATUS_NAMES } from './metrics.ts';
+import { type GrpcMetrics, STATUS_NAMES } from './metrics.ts';
 
 type Handle = (request: Buffer) => Buffer | Promise<Buffer>;
 
@@ -61,15 +62,31 @@ const FAULTS: ReadonlySet<string> = new Set([
 
 const NO_CARRIER: Carrier = {};
 
+/**
+ * The most spans of answers from memory in a second. One costs ten times the answer that it describes, and callers decide how many of
+ * their calls are sampled.
+ */
+const MOST_AT_ONCE = 500;
+const SECOND_MS = 1000;
+
 /** Follows one call at a time, while its handler runs: a call without a span costs no object. */
 export class CallTraces implements Beginning {
   readonly #tracer: Tracer;
   #method = 0;
   #carrier: Carrier = NO_CARRIER;
   #begun: Context | null = null;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #metrics: Pick<GrpcMetrics, 'untraced'>;
+  /** When the second began whose spans are counted. */
+  #since = Number.NEGATIVE_INFINITY;
+  #spans = 0;
+  /** Whether the call would have a span but for the limit; if it waits, it gets one. */
+  #isLeftOut = false;
 
-  constructor(tracer: Tracer) {
+  constructor(tracer: Tracer, clock: Pick<Clock, 'monotonic'>, metrics: Pick<GrpcMetrics, 'untraced'>) {
     this.#tracer = tracer;
+    this.#clock = clock;
+    this.#metrics = metrics;
   }
 
   /** Runs the handler of a call; then `waits` or `answered` must be called, in the same turn. */
@@ -77,11 +94,26 @@ export class CallTraces implements Beginning {
     this.#method = method;
     this.#carrier = carrier;
     this.#begun = null;
-    if ((TRACED[method] as Traced).atOnce && !saysSampled(carrier.traceparent)) {
+    this.#isLeftOut = false;
+    if ((TRACED[method] as Traced).atOnce && !(saysSampled(carrier.traceparent) && this.#mayTrace())) {
       nowBeginning(this);
       return handle(request);
     }
     return inContext(this.begin(), () => handle(request));
+  }
+
+  #mayTrace(): boolean {
+    const now = this.#clock.monotonic();
+    if (now - this.#since >= SECOND_MS) {
+      this.#since = now;
+      this.#spans = 0;
+    }
+    if (this.#spans < MOST_AT_ONCE) {
+      this.#spans++;
+      return true;
+    }
+    this.#isLeftOut = true;
+    return false;
   }
 
   begin(): Context {
@@ -101,7 +133,10 @@ export class CallTraces implements Beginning {
     nowBeginning(null);
     const begun = this.#begun;
     this.#begun = null;
-    return begun === null ? null : spanOf(begun);
+    if (begun !== null) return spanOf(begun);
+    if (this.#isLeftOut) this.#metrics.untraced++;
+    this.#isLeftOut = false;
+    return null;
   }
 
   /** The span of a stream of messages. */

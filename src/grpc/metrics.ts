@@ -50,6 +50,8 @@ export class GrpcMetrics {
   // Doubles: exact beyond 2^32, and an addition costs the same.
   readonly #calls = new Float64Array(METHODS.length * STATUS_NAMES.length);
   readonly #durations = METHODS.map(() => new FlatHistogram(BOUNDS));
+  /** Answers from memory that their callers sample and that had no span (call-traces.ts). */
+  untraced = 0;
 
   /** Counts a call that was answered or refused at once. `status` is a gRPC status code. */
   answered(method: number, status: number): void {

@@ -131,12 +131,13 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
   const times = { ...TIMES, ...options.times };
   const clock = options.clock ?? systemClock;
   const { authorize, log, engine } = options;
+  const metrics = options.metrics ?? new GrpcMetrics();
   const calls = new WaitingCalls({
     log,
     clock,
-    metrics: options.metrics ?? new GrpcMetrics(),
+    metrics,
     deadlineMs: times.deadlineMs,
-    traces: tracer === null ? null : new CallTraces(tracer),
+    traces: tracer === null ? null : new CallTraces(tracer, clock, metrics),
   });
   const handles = createHandles(engine, options.checks ?? new CheckCache(MEMORY));
   const server = new ListedServer({ ...LIMITS_OF_CONNECTIONS, ...(options.front ? {} : lifeOfConnections(times)) });
