@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { Argument, type Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { withExamples } from './help.ts';
@@ -54,16 +56,18 @@ function at(scheme: 'http' | 'https', { host, port }: { host: string; port: numb
 }
 
 async function ask(url: string): Promise<{ status: number; body: string }> {
-  const { Agent, fetch } = await import('undici');
+  const { get } = await import(url.startsWith('https:') ? 'node:https' : 'node:http');
+  const signal = AbortSignal.timeout(ANSWER_MS);
   // This machine is asked for a yes or no, and told nothing. A certificate that has been replaced or is over is not a dead service.
-  const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+  const options = { signal, agent: false, rejectUnauthorized: false };
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual', dispatcher });
-    return { status: answer.status, body: (await answer.text()).slice(0, 1000).trim() };
-  } catch (error) {
-    const late = (error as Error).name === 'TimeoutError';
-    throw new CommandFailed(`${url} ${late ? `does not answer within ${ANSWER_MS / 1000} s` : 'cannot be reached'}.`);
-  } finally {
-    await dispatcher.destroy();
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      get(url, options, resolve).on('error', reject);
+    });
+    return { status: answer.statusCode ?? 0, body: (await text(answer)).slice(0, 1000).trim() };
+  } catch {
+    throw new CommandFailed(
+      `${url} ${signal.aborted ? `does not answer within ${ANSWER_MS / 1000} s` : 'cannot be reached'}.`,
+    );
   }
 }
