@@ -274,15 +274,8 @@ function exposeGrpc(registry: Registry, grpc: GrpcMetrics): void {
       for (const { method, status, count } of grpc.calls()) this.inc({ method, status }, count);
     },
   });
-  new Counter({
-    name: 'usher_grpc_untraced_total',
-    help: 'Answers from memory in a sampled trace that had no span, beyond those of one second.',
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(grpc.untraced);
-    },
-  });
+  const untraced = 'Answers from memory in a sampled trace that had no span, beyond those of one second.';
+  counter(registry, 'usher_grpc_untraced_total', untraced, () => grpc.untraced);
   const durations = {
     name: 'usher_grpc_request_duration_seconds',
     help: 'gRPC calls, from the complete request to its answer.',

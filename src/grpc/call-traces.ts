@@ -133,10 +133,10 @@ export class CallTraces implements Beginning {
     nowBeginning(null);
     const begun = this.#begun;
     this.#begun = null;
-    if (begun !== null) return spanOf(begun);
-    if (this.#isLeftOut) this.#metrics.untraced++;
+    if (begun === null && this.#isLeftOut) this.#metrics.untraced++;
+    // A call whose key is refused comes here without `run`.
     this.#isLeftOut = false;
-    return null;
+    return begun === null ? null : spanOf(begun);
   }
 
   /** The span of a stream of messages. */

@@ -38,6 +38,8 @@ test('a caller who samples every call has 500 spans a second of answers from mem
   void traces.run(CHECK, SAMPLED, () => Promise.resolve(ANSWER), ANSWER);
   endCall(traces.waits(), 0);
   expect([spans, metrics.untraced]).toEqual([501, 200]);
+  // A call whose key is refused is none of them.
+  expect([traces.answered(), metrics.untraced]).toEqual([null, 200]);
   await clock.advance(1000);
   expect([answerAll(300), metrics.untraced]).toEqual([300, 200]);
   void traces.run(CHECK, {}, () => ANSWER, ANSWER);

@@ -144,3 +144,13 @@ function ingredients(): string {
   hash.update(readFileSync(join(ROOT, 'node_modules/@electric-sql/pglite/package.json')));
   return hash.digest('hex').slice(0, 16);
 }
+
+/** Opens the database for `work` alone: one process at a time can have an embedded one. */
+export async function withDatabase<T>(storage: TestStorage, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await storage.open();
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
