@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { Erasures } from '../../src/directory/erasures.ts';
 import type { Database } from '../../src/persistence/database.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, type TestStorage, withDatabase } from '../support/databases.ts';
 import type { EraserOrders } from '../support/eraser-process.ts';
 import { spawnScript } from '../support/spawn-writer.ts';
 import { startUsher } from '../support/usher.ts';
@@ -38,14 +38,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     }, 60_000);
     afterAll(() => storage?.remove(), 60_000);
 
-    async function within<T>(work: (database: Database) => Promise<T>): Promise<T> {
-      const database = await storage.open();
-      try {
-        return await work(database);
-      } finally {
-        await database.close();
-      }
-    }
+    const within = <T>(work: (database: Database) => Promise<T>) => withDatabase(storage, work);
 
     async function left(database: Database, email: string): Promise<Left | undefined> {
       return await database.read(async ({ kysely }) => {

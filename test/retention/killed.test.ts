@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Database } from '../../src/persistence/database.ts';
 import type { Failpoint } from '../../src/persistence/open.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, type TestStorage, withDatabase } from '../support/databases.ts';
 import type { RetentionOrders } from '../support/retention-process.ts';
 import { spawnScript } from '../support/spawn-writer.ts';
 import { FOR_EVER, insertAged, look, makeShop, numbersOf, rowsOf, TABLES } from './world.ts';
@@ -22,15 +22,7 @@ for (const kind of ['postgresql'] as const) {
       await storage.remove();
     });
 
-    /** An embedded database is opened by one process at a time. */
-    async function within<T>(work: (database: Database) => Promise<T>): Promise<T> {
-      const database = await storage.open();
-      try {
-        return await work(database);
-      } finally {
-        await database.close();
-      }
-    }
+    const within = <T>(work: (database: Database) => Promise<T>) => withDatabase(storage, work);
 
     test.each<Failpoint>(['after-commit'])(
       'rows are inserted behind each step, and the next look makes the rest: %s',

@@ -21,7 +21,10 @@ export const PARTITIONED: readonly PartitionedTable[] = [
 const LOCK_MS = 250;
 const LOCK_TRIES = 40;
 
-/** Locks all the tables or none, again and again, so that nobody waits long behind somebody who reads for long. Of PL/pgSQL. */
+/**
+ * PL/pgSQL that locks all the tables. It gives up after a moment and tries again later, since everybody else waits behind it while it
+ * waits for a long statement.
+ */
 const lockAll = (tables: readonly string[], before = ''): string => `
   for attempt in 1 .. ${LOCK_TRIES} loop
     begin
