@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { LineCutter } from '../support/proxy.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
@@ -347,33 +347,43 @@ describe('the bell', () => {
 
 // No push service is reached here: the browser's own subscription is replaced by one of a push service on this machine.
 test('pushes are subscribed and ended for the person who is signed in, and one of somebody else does not count', async () => {
-  const ben = await Rest.as(usher, BEN);
-  const { vapidPublicKey } = (await ben.get('/api/profile/me/push/vapid-key')).body.data;
-  const subscription = push.browser('ben', vapidPublicKey);
+  // Nobody whose subscriptions a first attempt could have left behind.
+  const person = newcomer();
+  const api = await Rest.as(usher, person);
+  const { vapidPublicKey } = (await api.get('/api/profile/me/push/vapid-key')).body.data;
+  const subscription = push.browser('person', vapidPublicKey);
   const { page, complaints } = await open({
-    as: BEN,
+    as: person,
     prepare: async (one) => {
       await one.context().grantPermissions(['notifications'], { origin: example.url });
       await one.addInitScript(`(${REPLACE})(${JSON.stringify(subscription)})`);
     },
   });
-  const stored = async () => (await ben.get('/api/profile/me/push/subscriptions')).body.response;
+  const stored = async () => (await api.get('/api/profile/me/push/subscriptions')).body.response;
   await page.getByRole('button', { name: 'Take pushes here' }).click();
   await page.getByText('This browser takes pushes.').waitFor();
   expect(await stored()).toMatchObject([
     { endpoint: subscription.endpoint, deviceLabel: expect.stringContaining('Chrome') },
   ]);
 
-  // Somebody else at the same browser has none.
+  // Somebody else at the same browser has none. The answer about her comes late.
+  const asked = Promise.withResolvers<Route>();
+  await page.route('**/push/subscriptions', (route) => asked.resolve(route), { times: 1 });
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('E-mail').fill('clara@example.com');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('clara@example.com').waitFor();
   await page.getByRole('button', { name: 'Take pushes here' }).waitFor();
+  const late = await asked.promise;
 
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByLabel('E-mail').fill(BEN);
+  await page.getByLabel('E-mail').fill(person);
   await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'No pushes here' }).waitFor();
+  await Promise.all([page.waitForEvent('requestfinished', (one) => one === late.request()), late.continue()]);
+  // Whatever she was told stands on the page by then.
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 50)))');
+  expect(await page.getByRole('button', { name: 'No pushes here' }).count()).toBe(1);
   await page.getByRole('button', { name: 'No pushes here' }).click();
   await page.getByRole('button', { name: 'Take pushes here' }).waitFor();
   expect(await stored()).toEqual([]);

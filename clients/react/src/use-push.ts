@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { UsherClient } from './client.ts';
 import { toUsherError, UsherError } from './errors.ts';
 import { useClient } from './provider.tsx';
@@ -47,13 +47,19 @@ export function usePush({ serviceWorker = '/push-worker.js', deviceLabel }: UseP
       setHeld((held) => ({ owner: client, state: { ...(held.owner === client ? held.state : NOTHING), ...changed } })),
     [client],
   );
+  // Only the latest attempt speaks: a late answer about the person before, or from before a press, says nothing of now.
+  const latest = useRef(0);
   const attempt = useCallback(
     async (act: () => Promise<boolean>) => {
+      const mine = ++latest.current;
+      const end = (changed: Partial<PushState>): void => {
+        if (mine === latest.current) change({ ...changed, busy: false, permission: Notification.permission });
+      };
       change({ busy: true });
       try {
-        change({ subscribed: await act(), busy: false, error: null, permission: Notification.permission });
+        end({ subscribed: await act(), error: null });
       } catch (error) {
-        change({ busy: false, error: toUsherError(error), permission: Notification.permission });
+        end({ error: toUsherError(error) });
       }
     },
     [change],
