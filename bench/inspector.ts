@@ -1,4 +1,5 @@
-/** A client of node's inspector, as far as profiles need it. */
+/** A client of node's inspector, as far as profiles and measures of memory need it. */
+import { closeSync, openSync, writeSync } from 'node:fs';
 
 interface CallFrame {
   functionName: string;
@@ -26,25 +27,91 @@ export interface Spent {
 }
 
 type Pending = PromiseWithResolvers<Record<string, unknown>>;
+type Listener = (params: Record<string, unknown>) => void;
+
+const GONE = 'the process, or its thread, has ended';
+
+/** One conversation: with the main thread of a process, or by way of it with another one. */
+class Session {
+  readonly #write: (text: string) => void;
+  readonly #pending = new Map<number, Pending>();
+  readonly #listeners = new Map<string, Listener>();
+  #id = 0;
+  #ended = false;
+
+  constructor(write: (text: string) => void) {
+    this.#write = write;
+  }
+
+  send(method: string, params: object = {}): Promise<Record<string, unknown>> {
+    const id = ++this.#id;
+    const pending: Pending = Promise.withResolvers();
+    if (this.#ended) pending.reject(new Error(GONE));
+    else {
+      this.#pending.set(id, pending);
+      this.#write(JSON.stringify({ id, method, params }));
+    }
+    return pending.promise;
+  }
+
+  on(event: string, listener: Listener): void {
+    this.#listeners.set(event, listener);
+  }
+
+  receive(text: string): void {
+    const message = JSON.parse(text) as {
+      id?: number;
+      error?: { message: string };
+      result: Record<string, unknown>;
+      method?: string;
+      params?: Record<string, unknown>;
+    };
+    if (message.id === undefined) {
+      this.#listeners.get(message.method ?? '')?.(message.params ?? {});
+      return;
+    }
+    const pending = this.#pending.get(message.id);
+    this.#pending.delete(message.id);
+    if (message.error) pending?.reject(new Error(message.error.message));
+    else pending?.resolve(message.result);
+  }
+
+  /** Nobody waits for an answer that cannot come. */
+  end(): void {
+    this.#ended = true;
+    for (const { reject } of this.#pending.values()) reject(new Error(GONE));
+    this.#pending.clear();
+  }
+}
+
+/** What is left of a process when its garbage has been collected, in bytes. */
+export interface Held {
+  readonly heap: number;
+  /** The heaps of its other threads. */
+  readonly threads: number;
+  /** What objects of all threads hold beside the heaps: buffers, keys and certificates, texts of programs. */
+  readonly external: number;
+}
 
 export class Inspector {
   readonly #socket: WebSocket;
-  readonly #pending = new Map<number, Pending>();
-  #id = 0;
+  readonly #main: Session;
+  readonly #threads = new Map<string, Session>();
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
-    socket.addEventListener('message', (event) => {
-      const message = JSON.parse(String(event.data)) as {
-        id?: number;
-        error?: { message: string };
-        result: Record<string, unknown>;
-      };
-      if (message.id === undefined) return;
-      const pending = this.#pending.get(message.id);
-      this.#pending.delete(message.id);
-      if (message.error) pending?.reject(new Error(message.error.message));
-      else pending?.resolve(message.result);
+    this.#main = new Session((text) => socket.send(text));
+    socket.addEventListener('message', (event) => this.#main.receive(String(event.data)));
+    socket.addEventListener('close', () => {
+      for (const session of [this.#main, ...this.#threads.values()]) session.end();
+    });
+    this.#main.on('NodeWorker.attachedToWorker', ({ sessionId }) => this.#attached(String(sessionId)));
+    this.#main.on('NodeWorker.receivedMessageFromWorker', ({ sessionId, message }) =>
+      this.#threads.get(String(sessionId))?.receive(String(message)),
+    );
+    this.#main.on('NodeWorker.detachedFromWorker', ({ sessionId }) => {
+      this.#threads.get(String(sessionId))?.end();
+      this.#threads.delete(String(sessionId));
     });
   }
 
@@ -61,13 +128,36 @@ export class Inspector {
     return new Inspector(socket);
   }
 
+  /** From now on what is asked about the process is asked about its other threads too, also those that it starts later. */
+  async withThreads(): Promise<void> {
+    await this.#main.send('NodeWorker.enable', { waitForDebuggerOnStart: false });
+  }
+
+  async held(): Promise<Held> {
+    const main = await heldBy(this.#main);
+    const threads = await Promise.all([...this.#threads.values()].map(heldBy));
+    const sum = (bytes: readonly number[]): number => bytes.reduce((a, b) => a + b, 0);
+    return {
+      heap: main.heap,
+      threads: sum(threads.map(({ heap }) => heap)),
+      external: main.external + sum(threads.map(({ external }) => external)),
+    };
+  }
+
+  /** Writes `{stem}.heapsnapshot` and one of each other thread. The process stands still meanwhile. */
+  async snapshot(stem: string): Promise<void> {
+    await write(this.#main, `${stem}.heapsnapshot`);
+    let number = 0;
+    for (const session of this.#threads.values()) await write(session, `${stem}-thread-${++number}.heapsnapshot`);
+  }
+
   /** The CPU profile of `work`, as V8 gives it, and the microseconds that each function took itself. */
   async cpu(work: () => Promise<void>): Promise<{ raw: unknown; spent: Spent[] }> {
-    await this.#send('Profiler.enable');
-    await this.#send('Profiler.setSamplingInterval', { interval: 200 });
-    await this.#send('Profiler.start');
+    await this.#main.send('Profiler.enable');
+    await this.#main.send('Profiler.setSamplingInterval', { interval: 200 });
+    await this.#main.send('Profiler.start');
     await work();
-    const profile = (await this.#send('Profiler.stop')).profile as CpuProfile;
+    const profile = (await this.#main.send('Profiler.stop')).profile as CpuProfile;
     const nodes = new Map(profile.nodes.map((node) => [node.id, node.callFrame]));
     const sums = new Map<string, Spent>();
     profile.samples.forEach((id, i) => {
@@ -80,13 +170,13 @@ export class Inspector {
 
   /** The bytes that each function allocated during `work`, sampled, also what was collected meanwhile. */
   async allocations(work: () => Promise<void>): Promise<Spent[]> {
-    await this.#send('HeapProfiler.startSampling', {
+    await this.#main.send('HeapProfiler.startSampling', {
       samplingInterval: 16_384,
       includeObjectsCollectedByMajorGC: true,
       includeObjectsCollectedByMinorGC: true,
     });
     await work();
-    const { profile } = (await this.#send('HeapProfiler.stopSampling')) as { profile: { head: AllocationNode } };
+    const { profile } = (await this.#main.send('HeapProfiler.stopSampling')) as { profile: { head: AllocationNode } };
     const sums = new Map<string, Spent>();
     const open = [profile.head];
     for (let node = open.pop(); node; node = open.pop()) {
@@ -100,12 +190,29 @@ export class Inspector {
     this.#socket.close();
   }
 
-  #send(method: string, params: object = {}): Promise<Record<string, unknown>> {
-    const id = ++this.#id;
-    const pending: Pending = Promise.withResolvers();
-    this.#pending.set(id, pending);
-    this.#socket.send(JSON.stringify({ id, method, params }));
-    return pending.promise;
+  #attached(sessionId: string): void {
+    const toThread = (message: string): void => {
+      // It fails where the thread has just ended, which ends the session.
+      this.#main.send('NodeWorker.sendMessageToWorker', { sessionId, message }).catch(() => session.end());
+    };
+    const session = new Session(toThread);
+    this.#threads.set(sessionId, session);
+  }
+}
+
+async function heldBy(session: Session): Promise<{ heap: number; external: number }> {
+  await session.send('HeapProfiler.collectGarbage');
+  const { usedSize, backingStorageSize } = await session.send('Runtime.getHeapUsage');
+  return { heap: Number(usedSize), external: Number(backingStorageSize) };
+}
+
+async function write(session: Session, file: string): Promise<void> {
+  const handle = openSync(file, 'w');
+  try {
+    session.on('HeapProfiler.addHeapSnapshotChunk', ({ chunk }) => writeSync(handle, String(chunk)));
+    await session.send('HeapProfiler.takeHeapSnapshot');
+  } finally {
+    closeSync(handle);
   }
 }
 

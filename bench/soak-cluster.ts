@@ -1,8 +1,10 @@
 /**
- * `node bench/soak-cluster.ts [--minutes 120] [--svg FILE] [--json FILE] [--logs FOLDER]`: two instances with all roles and TLS, behind
- * PgBouncer and HAProxy on a primary with a synchronous standby, under checks, writes and sends. The primary ends, the pooler is
- * restarted and the certificates are replaced, over and over. It passes when nothing that was acknowledged is lost, no answer was wrong,
- * nothing failed outside of outages, and neither heap, memory nor open files grew between the second and the last quarter.
+ * `node bench/soak-cluster.ts [--minutes 120] [--svg FILE] [--json FILE] [--logs FOLDER] [--snapshots FOLDER]`: two instances with all
+ * roles and TLS, behind PgBouncer and HAProxy on a primary with a synchronous standby, under checks, writes and sends. The primary ends,
+ * the pooler is restarted and the certificates are replaced, over and over. It passes when nothing that was acknowledged is lost, no
+ * answer was wrong, nothing failed outside of outages, and neither heap, memory nor open files grew between the second and the last
+ * quarter. With `--snapshots` it writes the heaps at the beginning of the second and at the end of the last quarter, which leaves
+ * more memory resident.
  */
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,14 +18,22 @@ import { createAuthority } from '../test/grpc/certificates.ts';
 import { ClusterDatabase, KINDS } from './cluster/database.ts';
 import { Tally } from './cluster/outages.ts';
 import { APP, GIVES, HOLDER, PERMISSION, TAKES, Traffic } from './cluster/traffic.ts';
-import { judgeInboxes, type Sample, series, verdict } from './cluster/verdict.ts';
+import { type HeldMB, judgeInboxes, type Sample, series, verdict } from './cluster/verdict.ts';
+import { Inspector } from './inspector.ts';
 import { plots } from './plot.ts';
-import { memory, preferOwnSession, runToEnd } from './processes.ts';
+import { freePort, memory, preferOwnSession, runToEnd } from './processes.ts';
 import { table } from './report.ts';
 import { KEY, Service } from './service.ts';
 import { Sinks } from './sinks-client.ts';
 
 const SAMPLE_MS = 10_000;
+/**
+ * How often garbage is collected for a measure of what is left. Between collections of its own accord, a quarter of an hour apart, the
+ * heap grows by half, and the least of a quarter is as much garbage as the last one happened to leave.
+ */
+const HELD_TIMES = 24;
+/** Fewer than the strangers who ask in two minutes: caches that are allowed to fill are full before anything is compared. */
+const CACHED = 500;
 const INSTANCES = 2;
 const OUTAGE_MAY_TAKE_MS = 120_000;
 const READ_TRIES = 10;
@@ -34,6 +44,7 @@ const say = (text: string): void => console.error(`${new Date().toISOString().sl
 class Cluster {
   readonly tally = new Tally(INSTANCES);
   readonly services: Service[] = [];
+  readonly #inspectors: Inspector[] = [];
   readonly #authority = createAuthority('Soak');
   readonly #folder = mkdtempSync(join(tmpdir(), 'usher-soak-'));
   database!: ClusterDatabase;
@@ -55,6 +66,8 @@ class Cluster {
     const env = {
       INTERNAL_API_KEY: `bench:check+notify+metrics:${KEY}`,
       DATABASE_DIRECT_URL: this.database.directUrl,
+      CACHE_PERSONS: String(CACHED),
+      CACHE_MAX_ENTRIES: String(CACHED),
       ...Object.fromEntries(
         ['GRPC', 'HTTP'].flatMap((door) => [
           [`${door}_TLS_CERT`, join(this.#folder, 'tls.crt')],
@@ -67,15 +80,20 @@ class Cluster {
     };
     if (logs !== undefined) mkdirSync(logs, { recursive: true });
     for (let at = 0; at < INSTANCES; at++) {
+      const inspectPort = await freePort();
       const service = await Service.start({
         databaseUrl: this.database.url,
         dataDir: join(this.#folder, 'data'),
         core: null,
         ca: this.ca,
+        nodeFlags: [`--inspect=127.0.0.1:${inspectPort}`, '--inspect-publish-uid=http'],
         env,
         ...(logs === undefined ? {} : { onOutput: (text) => appendFileSync(join(logs, `instance-${at}.log`), text) }),
       });
       this.services.push(service);
+      const inspector = await Inspector.connect(inspectPort);
+      await inspector.withThreads();
+      this.#inspectors.push(inspector);
     }
     this.issuer = await openLocalIssuer({ dataDir: join(this.#folder, 'data'), clock: systemClock });
     await this.#setUp();
@@ -83,6 +101,23 @@ class Cluster {
 
   url(at: number): string {
     return `https://127.0.0.1:${this.services[at]?.httpPort}`;
+  }
+
+  /** Collects the garbage of each in turn. */
+  async held(): Promise<HeldMB[]> {
+    const all: HeldMB[] = [];
+    for (const [at, inspector] of this.#inspectors.entries()) {
+      const { heap, threads, external } = await inspector.held();
+      const { rss } = memory(this.services[at]?.pid ?? 0);
+      all.push({ heap: heap / 2 ** 20, thread: threads / 2 ** 20, external: external / 2 ** 20, rss });
+    }
+    return all;
+  }
+
+  async snapshots(folder: string, name: string): Promise<void> {
+    mkdirSync(folder, { recursive: true });
+    for (const [at, inspector] of this.#inspectors.entries())
+      await inspector.snapshot(join(folder, `instance-${at}-${name}`));
   }
 
   /** Reads as `email`, again where the machine has no time for it. */
@@ -167,6 +202,7 @@ class Cluster {
   }
 
   async close(): Promise<void> {
+    for (const inspector of this.#inspectors) inspector.close();
     await Promise.all(this.services.map((service) => service.stop()));
     await this.database?.close();
     await this.sinks?.stop();
@@ -194,18 +230,8 @@ function shownAt(port: number, ca: string): Promise<string> {
   });
 }
 
-async function sample(cluster: Cluster): Promise<Sample[]> {
-  return await Promise.all(
-    cluster.services.map(async ({ pid }, at) => {
-      const response = await fetch(`${cluster.url(at)}/metrics`, { headers: { 'x-internal-api-key': KEY } });
-      const text = await response.text();
-      return {
-        heapMB: Number(/^nodejs_heap_size_used_bytes (\S+)/m.exec(text)?.[1] ?? Number.NaN) / 2 ** 20,
-        rssMB: memory(pid).rss,
-        files: readdirSync(`/proc/${pid}/fd`).length,
-      };
-    }),
-  );
+function sample({ services }: Cluster): Sample[] {
+  return services.map(({ pid }) => ({ rssMB: memory(pid).rss, files: readdirSync(`/proc/${pid}/fd`).length }));
 }
 
 /** Does each in turn when it is due, one at a time, until `minutes` are over. */
@@ -229,36 +255,65 @@ interface Options {
   svg: string | undefined;
   json: string | undefined;
   logs: string | undefined;
+  snapshots: string | undefined;
 }
 
-async function soak(cluster: Cluster, { minutes, every }: Options): Promise<{ samples: Sample[][]; traffic: Traffic }> {
+/** Until `ends`: what each holds, from time to time, while no outage goes on. */
+async function measure(cluster: Cluster, ends: number, options: Options): Promise<HeldMB[][]> {
+  const held: HeldMB[][] = [];
+  const began = performance.now();
+  const everyMs = (ends - began) / HELD_TIMES;
+  for (let at = 1; at <= HELD_TIMES; at++) {
+    await delay(Math.max(0, began + (at - 0.5) * everyMs - performance.now()));
+    while (cluster.tally.outages.at(-1)?.to === Number.POSITIVE_INFINITY) await delay(1000);
+    const taken = await cluster.held();
+    held.push(taken);
+    say(`${at} of ${HELD_TIMES}, without garbage: ${taken.map(inWords).join('; ')}`);
+    if (options.snapshots !== undefined && (at === HELD_TIMES / 4 + 1 || at === HELD_TIMES))
+      await cluster.snapshots(options.snapshots, String(at));
+  }
+  return held;
+}
+
+const inWords = ({ heap, thread, external, rss }: HeldMB): string =>
+  `heap ${heap.toFixed(1)} MB, delivery ${thread.toFixed(1)} MB, external ${external.toFixed(1)} MB, resident ${rss.toFixed(0)} MB`;
+
+interface Taken {
+  samples: Sample[][];
+  held: HeldMB[][];
+  traffic: Traffic;
+}
+
+async function soak(cluster: Cluster, options: Options): Promise<Taken> {
+  const { minutes, every } = options;
   const instances = cluster.services.map(({ grpcPort }, at) => ({ grpcPort, url: cluster.url(at) }));
   const tokens = { gives: await cluster.issuer.sign(GIVES), takes: await cluster.issuer.sign(TAKES) };
   const traffic = new Traffic(instances, { ca: cluster.ca, tally: cluster.tally, tokens });
   const began = performance.now();
   const ends = began + minutes * 60_000;
   const samples: Sample[][] = [];
+  let held: HeldMB[][] = [];
   const sampling = async (): Promise<void> => {
     for (let at = 1; performance.now() < ends; at++) {
       await delay(Math.max(0, began + at * SAMPLE_MS - performance.now()));
-      await sample(cluster).then(
-        (taken) => samples.push(taken),
-        (error: Error) => cluster.tally.trouble(`no sample: ${error.message}`),
-      );
+      samples.push(sample(cluster));
       if (at % 6 === 0) {
-        const last = samples.at(-1)?.map((s) => `${s.heapMB.toFixed(0)}/${s.rssMB.toFixed(0)} MB, ${s.files} files`);
+        const last = samples.at(-1)?.map((s) => `${s.rssMB.toFixed(0)} MB, ${s.files} files`);
         say(
           `minute ${at / 6} of ${minutes}: ${last?.join('; ')}; acknowledged ${traffic.acknowledged.length}, sent ${traffic.sent.length}, wrong ${traffic.wrong.length}; refused outside of outages ${cluster.tally.outsideAll()}`,
         );
       }
     }
   };
+  const measuring = async (): Promise<void> => {
+    held = await measure(cluster, ends, options);
+  };
   try {
-    await Promise.race([traffic.working, Promise.all([sampling(), disturb(cluster, ends, every)])]);
+    await Promise.race([traffic.working, Promise.all([sampling(), measuring(), disturb(cluster, ends, every)])]);
   } finally {
     await traffic.stop();
   }
-  return { samples, traffic };
+  return { samples, held, traffic };
 }
 
 function read(): Options {
@@ -269,6 +324,7 @@ function read(): Options {
       svg: { type: 'string' },
       json: { type: 'string' },
       logs: { type: 'string' },
+      snapshots: { type: 'string' },
     },
   });
   const minutes = Number(values.minutes);
@@ -278,7 +334,7 @@ function read(): Options {
     throw new Error(
       '--every takes three positive numbers: minutes between failovers, restarts of the pooler, rotations',
     );
-  return { minutes, every, svg: values.svg, json: values.json, logs: values.logs };
+  return { minutes, every, svg: values.svg, json: values.json, logs: values.logs, snapshots: values.snapshots };
 }
 
 async function main(): Promise<number> {
@@ -289,16 +345,16 @@ async function main(): Promise<number> {
   try {
     await cluster.start(options.logs);
     say('started');
-    const { samples, traffic } = await soak(cluster, options);
+    const { samples, held, traffic } = await soak(cluster, options);
     say('the load is over; reading the inboxes');
     const inboxes = await judgeInboxes(traffic, async (email, path) => await cluster.read(email, path));
-    const rows = await verdict({ samples, traffic, inboxes, cluster });
+    const rows = await verdict({ samples, held, traffic, inboxes, cluster });
     console.log(table(rows));
     for (const example of [...cluster.tally.examples, ...traffic.wrong, ...inboxes.examples]) console.log(example);
-    if (options.json !== undefined) writeFileSync(options.json, cluster.tally.toJson({ rows, samples }));
+    if (options.json !== undefined) writeFileSync(options.json, cluster.tally.toJson({ rows, samples, held }));
     if (options.svg !== undefined) {
-      const caption = `${options.minutes} minutes, a sample every ${SAMPLE_MS / 1000} s; ${cluster.tally.outages.length} outages, ${cluster.rotations} rotations of certificates`;
-      writeFileSync(options.svg, plots(caption, series(samples)));
+      const caption = `${options.minutes} minutes, a sample every ${SAMPLE_MS / 1000} s, the heaps ${HELD_TIMES} times; ${cluster.tally.outages.length} outages, ${cluster.rotations} rotations of certificates`;
+      writeFileSync(options.svg, plots(caption, series({ samples, held })));
     }
     return rows.some((r) => r.pass === false) ? 1 : 0;
   } finally {

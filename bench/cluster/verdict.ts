@@ -19,10 +19,21 @@ const CALLS: readonly Call[] = ['warm check', 'changing check', 'cold check', 'n
  */
 const READS_ARE_REPEATED_MS = 1800;
 
+/** How much more may be held after an hour: a number or two for each of 18,000 strangers and 50 outages would be more. */
+const HELD_MB = 4;
+
 export interface Sample {
-  readonly heapMB: number;
   readonly rssMB: number;
   readonly files: number;
+}
+
+/** Of one instance, right after its garbage was collected. */
+export interface HeldMB {
+  readonly heap: number;
+  /** The heap of the thread that delivers. */
+  readonly thread: number;
+  readonly external: number;
+  readonly rss: number;
 }
 
 export interface Inboxes {
@@ -62,32 +73,42 @@ export async function judgeInboxes(
   return { lost, doubled, examples };
 }
 
-function growth(samples: readonly Sample[][], instance: number): Row[] {
-  const own = samples.flatMap((all) => all[instance] ?? []);
-  const one = (name: string, unit: string, pick: (sample: Sample) => number, atMost: number): Row[] => {
-    const [second, last] = [floorOf(own, 1, pick), floorOf(own, 3, pick)];
-    return [
-      row(NAME, `${name} of instance ${instance + 1}, least of the last quarter`, unit, [last]),
-      row(NAME, `${name} of instance ${instance + 1}, growth since the second quarter`, unit, [last - second], {
-        atMost,
-      }),
-    ];
-  };
+function grown<Taken>(
+  name: string,
+  taken: readonly Taken[],
+  { pick, unit, atMost }: { pick: (one: Taken) => number; unit: string; atMost: number },
+): Row[] {
+  const [second, last] = [floorOf(taken, 1, pick), floorOf(taken, 3, pick)];
   return [
-    ...one('heap', 'MB', (s) => s.heapMB, 10),
-    ...one('RSS', 'MB', (s) => s.rssMB, 25),
-    ...one('open files', '', (s) => s.files, 10),
+    row(NAME, `${name}, least of the last quarter`, unit, [last]),
+    row(NAME, `${name}, growth since the second quarter`, unit, [last - second], { atMost }),
   ];
 }
 
-export function series(samples: readonly Sample[][]): Series[] {
+function growth({ samples, held }: Pick<Given, 'samples' | 'held'>, instance: number): Row[] {
+  const own = samples.flatMap((all) => all[instance] ?? []);
+  const ownHeld = held.flatMap((all) => all[instance] ?? []);
+  const of = `of instance ${instance + 1}`;
+  return [
+    ...grown(`heap ${of}`, ownHeld, { unit: 'MB', pick: (one) => one.heap, atMost: HELD_MB }),
+    ...grown(`heap of the delivery thread ${of}`, ownHeld, { unit: 'MB', pick: (one) => one.thread, atMost: HELD_MB }),
+    ...grown(`external memory ${of}`, ownHeld, { unit: 'MB', pick: (one) => one.external, atMost: HELD_MB }),
+    ...grown(`RSS ${of}`, ownHeld, { unit: 'MB', pick: (one) => one.rss, atMost: 25 }),
+    ...grown(`open files ${of}`, own, { unit: '', pick: (one) => one.files, atMost: 10 }),
+  ];
+}
+
+export function series({ samples, held }: Pick<Given, 'samples' | 'held'>): Series[] {
   const instances = samples[0]?.map((_, at) => at) ?? [];
   return instances.flatMap((at) => {
     const of = (pick: (sample: Sample) => number): number[] => samples.flatMap((all) => all[at] ?? []).map(pick);
+    const ofHeld = (pick: (one: HeldMB) => number): number[] => held.flatMap((all) => all[at] ?? []).map(pick);
+    const name = `instance ${at + 1}`;
     return [
-      { name: `Heap in use, instance ${at + 1}`, unit: 'MB', values: of((s) => s.heapMB) },
-      { name: `Resident memory, instance ${at + 1}`, unit: 'MB', values: of((s) => s.rssMB) },
-      { name: `Open files and sockets, instance ${at + 1}`, unit: '', values: of((s) => s.files) },
+      { name: `Heap without garbage, ${name}`, unit: 'MB', values: ofHeld((one) => one.heap) },
+      { name: `Heap without garbage, delivery thread of ${name}`, unit: 'MB', values: ofHeld((one) => one.thread) },
+      { name: `Resident memory, ${name}`, unit: 'MB', values: of((s) => s.rssMB) },
+      { name: `Open files and sockets, ${name}`, unit: '', values: of((s) => s.files) },
     ];
   });
 }
@@ -134,12 +155,13 @@ function outages(tally: Tally): Row[] {
 
 interface Given {
   samples: readonly Sample[][];
+  held: readonly HeldMB[][];
   traffic: Traffic;
   inboxes: Inboxes;
   cluster: { tally: Tally; database: ClusterDatabase; sinks: Sinks; rotations: number };
 }
 
-export async function verdict({ samples, traffic, inboxes, cluster }: Given): Promise<Row[]> {
+export async function verdict({ samples, held, traffic, inboxes, cluster }: Given): Promise<Row[]> {
   const { database, sinks, tally, rotations } = cluster;
   const waiting = await settled(database);
   const { mails } = await sinks.counts();
@@ -172,7 +194,7 @@ export async function verdict({ samples, traffic, inboxes, cluster }: Given): Pr
     row(NAME, 'trouble beside calls', '', [tally.troubles], { atMost: 0 }),
     ...calls(tally),
     ...outages(tally),
-    ...(samples[0] ?? []).flatMap((_, at) => growth(samples, at)),
+    ...(samples[0] ?? []).flatMap((_, at) => growth({ samples, held }, at)),
   ];
 }
 
