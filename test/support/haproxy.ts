@@ -84,7 +84,9 @@ listen primary
 ${lines.join('\n')}
 `,
     );
-    const child = spawn(process.env.HAPROXY ?? 'haproxy', ['-db', '-f', file], { stdio: 'ignore' });
+    // It dies with this process, whatever ends that.
+    const command = [process.env.HAPROXY ?? 'haproxy', '-db', '-f', file];
+    const child = spawn('setpriv', ['--pdeathsig=KILL', ...command], { stdio: 'ignore' });
     await once(child, 'spawn');
     // All count as up until the first checks.
     await delay(patient ? 9000 : 3000);
