@@ -4,6 +4,10 @@ import * as kind from './kinds.ts';
 import { key } from './kinds.ts';
 import { listeners, SURFACES, surface } from './listeners.ts';
 
+/** A PEM file, read again by a reload. */
+const pem = (file: string, about: string) =>
+  key(kind.text, { example: `/etc/usher/${file}`, default: null, reload: 'path', about });
+
 export const LISTENERS_AND_DATABASE = {
   'http.host': key(kind.host, {
     default: ({ production }) => (production ? '0.0.0.0' : '127.0.0.1'),
@@ -11,26 +15,15 @@ export const LISTENERS_AND_DATABASE = {
     about: 'The address at which the gateway listens.',
   }),
   'http.port': key(kind.port, { default: 8080, about: 'The port of the gateway; 0 picks a free one and prints it.' }),
-  'http.tls.cert': key(kind.text, {
-    example: '/etc/usher/tls.crt',
-    default: null,
-    reload: 'path',
-    about:
-      'A PEM file, with `http.tls.key`. Without it the gateway is cleartext, for a proxy that ends TLS: [guides/reload-and-tls.md](../guides/reload-and-tls.md).',
-  }),
-  'http.tls.key': key(kind.text, {
-    example: '/etc/usher/tls.key',
-    default: null,
-    reload: 'path',
-    about: "The PEM file of the certificate's key.",
-  }),
-  'http.tls.clientCa': key(kind.text, {
-    example: '/etc/usher/clients.crt',
-    default: null,
-    reload: 'path',
-    about:
-      'A PEM file; with it every client of the gateway, browsers too, must show a certificate of that authority (mutual TLS).',
-  }),
+  'http.tls.cert': pem(
+    'tls.crt',
+    'A PEM file, with `http.tls.key`. Without it the gateway is cleartext, for a proxy that ends TLS: [guides/reload-and-tls.md](../guides/reload-and-tls.md).',
+  ),
+  'http.tls.key': pem('tls.key', "The PEM file of the certificate's key."),
+  'http.tls.clientCa': pem(
+    'clients.crt',
+    'A PEM file; with it every client of the gateway, browsers too, must show a certificate of that authority (mutual TLS).',
+  ),
   'http.trustProxy': key(kind.flag, {
     variable: 'TRUST_PROXY',
     default: false,
@@ -54,24 +47,12 @@ export const LISTENERS_AND_DATABASE = {
     about: 'The address at which gRPC listens.',
   }),
   'grpc.port': key(kind.port, { default: 50051, about: 'The port of gRPC; 0 picks one.' }),
-  'grpc.tls.cert': key(kind.text, {
-    example: '/etc/usher/tls.crt',
-    default: null,
-    reload: 'path',
-    about: 'A PEM file, with `grpc.tls.key`. Without it gRPC is cleartext.',
-  }),
-  'grpc.tls.key': key(kind.text, {
-    example: '/etc/usher/tls.key',
-    default: null,
-    reload: 'path',
-    about: "The PEM file of the certificate's key.",
-  }),
-  'grpc.tls.clientCa': key(kind.text, {
-    example: '/etc/usher/clients.crt',
-    default: null,
-    reload: 'path',
-    about: 'A PEM file; with it clients must show a certificate of that authority (mutual TLS).',
-  }),
+  'grpc.tls.cert': pem('tls.crt', 'A PEM file, with `grpc.tls.key`. Without it gRPC is cleartext.'),
+  'grpc.tls.key': pem('tls.key', "The PEM file of the certificate's key."),
+  'grpc.tls.clientCa': pem(
+    'clients.crt',
+    'A PEM file; with it clients must show a certificate of that authority (mutual TLS).',
+  ),
   'grpc.front': key(kind.flag, {
     default: true,
     about:
