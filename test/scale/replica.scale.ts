@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Operation } from '../oracle/rows.ts';
+import { SHOP } from '../faults/shop.ts';
 import { median, QUESTIONS, ReplicaWorld } from './replica-world.ts';
 
 /**
@@ -10,18 +10,7 @@ const DECISIONS = 1_000_000;
 const MINUTES = Number(process.env.USHER_MINUTES ?? 60);
 const PROGRESS_MS = 30_000;
 const EMAIL = 'seen@example.com';
-const QUESTION = { email: EMAIL, app: 'seen', permission: 'read', resourceType: '', resourceId: '' };
-const SETUP: Operation[] = [
-  { kind: 'create-app', app: 'seen' },
-  { kind: 'define-permission', app: 'seen', permission: 'read', type: 'binary', global: false, groupName: null },
-  { kind: 'define-role', app: 'seen', role: 'reader' },
-  {
-    kind: 'permissions-of-role',
-    app: 'seen',
-    role: 'reader',
-    permissions: [{ permission: 'read', accessLevel: 'allowed' }],
-  },
-];
+const QUESTION = { email: EMAIL, app: 'shop', permission: 'read', resourceType: '', resourceId: '' };
 
 const tell = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -30,7 +19,7 @@ describe('a replica that is 2 s behind', () => {
   beforeAll(async () => {
     world = await ReplicaWorld.start(2000);
     await world.fill();
-    for (const operation of SETUP) await world.write(operation);
+    for (const operation of SHOP) await world.write(operation);
   }, 150_000);
   afterAll(async () => {
     await world?.close();
@@ -62,7 +51,7 @@ describe('a replica that is 2 s behind', () => {
     const [atRevision, seen]: [number[], number[]] = [[], []];
     for (let round = 0; round < 100; round++) {
       const roles = round % 2 === 0 ? ['reader'] : [];
-      const revision = await world.write({ kind: 'roles-of-user', app: 'seen', email: EMAIL, roles });
+      const revision = await world.write({ kind: 'roles-of-user', app: 'shop', email: EMAIL, roles });
       const began = performance.now();
       if (round % 4 < 2) {
         const [number, nonce] = revision.split('.');
