@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { emails, type Registry } from './registry.ts';
+import { emails, type StartedRegistry } from './registry.ts';
 
 /** Who administers: the part of users.test.ts that is about them, on the service that it has started. */
-export function administratorCases(registry: () => Registry): void {
-  const who = (name: string) => registry().who(name);
-  const audits = (action: string) => registry().audits(action);
-  const allowed = (email: string, permission: string) => registry().allowed(email, permission);
+export function administratorCases(registry: StartedRegistry): void {
+  const who = (name: string) => registry.who(name);
+  const audits = (action: string) => registry.audits(action);
+  const allowed = (email: string, permission: string) => registry.allowed(email, permission);
 
   describe('administrators of an application', () => {
     const path = '/api/users/admins/apps/billing';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { Erasures } from '../../src/directory/erasures.ts';
@@ -14,7 +14,7 @@ import {
 import { plansOf, scannedTables } from '../support/plans.ts';
 import { Rest } from '../support/rest.ts';
 import { asBackend } from './people.ts';
-import { Registry } from './registry.ts';
+import { useRegistry } from './registry.ts';
 import { giveEverything } from './whole-person.ts';
 
 const MIA = 'mia@example.com';
@@ -22,7 +22,7 @@ const FEW = { notifications: 3, events: 2, overrides: 2 };
 
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`erasure (${kind})`, () => {
-    let registry: Registry;
+    const registry = useRegistry(kind);
     const database = (): Database => registry.usher.app.database;
     const erase = (email: string, query = '', by = 'admin') =>
       registry.who(by).post(`/api/users/${email}/erase${query}`);
@@ -42,13 +42,6 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
       return holding.toSorted();
     };
-
-    beforeAll(async () => {
-      registry = await Registry.start(kind);
-    }, 60_000);
-    afterAll(async () => {
-      await registry?.stop();
-    }, 60_000);
 
     test('a dry run counts what would go and says who loses, and changes nothing', async () => {
       const amounts = kind === 'postgresql' ? { notifications: 1203, events: 900, overrides: 700 } : FEW;

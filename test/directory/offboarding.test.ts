@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '../../src/persistence/database.ts';
 import { Rest } from '../support/rest.ts';
-import { Registry } from './registry.ts';
+import { useRegistry } from './registry.ts';
 import { giveEverything } from './whole-person.ts';
 
 const MIA = 'mia@example.com';
@@ -10,7 +10,9 @@ const NORA = 'nora@example.com';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`offboarding (${kind})`, () => {
-    let registry: Registry;
+    const registry = useRegistry(kind, ({ usher }) =>
+      giveEverything(usher.app.database, MIA, { notifications: 3, events: 2, overrides: 4 }),
+    );
     const database = (): Database => registry.usher.app.database;
     const offboard = (email: string, body?: unknown, query = '', by = 'admin') =>
       registry.who(by).post(`/api/users/${email}/offboard${query}`, body);
@@ -25,14 +27,6 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           from person p where p.email = ${email}`.execute(kysely);
         return rows[0];
       });
-
-    beforeAll(async () => {
-      registry = await Registry.start(kind);
-      await giveEverything(database(), MIA, { notifications: 3, events: 2, overrides: 4 });
-    }, 60_000);
-    afterAll(async () => {
-      await registry?.stop();
-    }, 60_000);
 
     test('a dry run says who loses and who gains, and changes nothing', async () => {
       const { status, body } = await offboard(MIA, { handOverTo: NORA }, '?dryRun=true');

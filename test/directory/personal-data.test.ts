@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { PersonalData } from '../../src/directory/personal-data.ts';
 import { PersonalDataFile } from '../../src/gateway/routes/personal-data.ts';
@@ -10,7 +10,7 @@ import {
 } from '../../src/persistence/directory/personal-data.ts';
 import { plansOf, scannedTables } from '../support/plans.ts';
 import { Rest } from '../support/rest.ts';
-import { Registry } from './registry.ts';
+import { useRegistry } from './registry.ts';
 import { type Amounts, giveEverything } from './whole-person.ts';
 
 const MIA = 'mia@example.com';
@@ -21,16 +21,8 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       kind === 'postgresql'
         ? { notifications: 20_000, events: 1000, overrides: 1000 }
         : { notifications: 1000, events: 410, overrides: 410 };
-    let registry: Registry;
+    const registry = useRegistry(kind, ({ usher }) => giveEverything(usher.app.database, MIA, amounts));
     const exportOf = (by: string, email: string) => registry.who(by).get(`/api/users/${email}/export`);
-
-    beforeAll(async () => {
-      registry = await Registry.start(kind);
-      await giveEverything(registry.usher.app.database, MIA, amounts);
-    }, 60_000);
-    afterAll(async () => {
-      await registry?.stop();
-    }, 60_000);
 
     test('all of it comes as one file that its schema describes, without keys', async () => {
       const { status, headers, body } = await exportOf('admin', MIA);

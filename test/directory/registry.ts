@@ -1,3 +1,4 @@
+import { afterAll, beforeAll } from '@jest/globals';
 import { sql } from 'kysely';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
@@ -95,6 +96,36 @@ export class Registry {
   async allowed(email: string, permission: string, app = 'billing'): Promise<boolean> {
     return (await this.who('admin').post('/api/check', { email, app, permission })).body.data.allowed;
   }
+}
+
+/** What tests use of a registry whose start and end are not theirs. */
+export type StartedRegistry = Pick<Registry, 'usher' | 'who' | 'audits' | 'allowed'>;
+
+/** One registry for all tests of a describe, after `fill`; valid in tests and hooks. */
+export function useRegistry(
+  kind: 'postgresql' | 'pglite',
+  fill: (registry: Registry) => Promise<void> = async () => {},
+): StartedRegistry {
+  let started: Registry | undefined;
+  const registry = (): Registry => {
+    if (started === undefined) throw new Error('the registry exists only in tests and hooks');
+    return started;
+  };
+  beforeAll(async () => {
+    started = await Registry.start(kind);
+    await fill(started);
+  });
+  afterAll(async () => {
+    await started?.stop();
+  });
+  return {
+    get usher() {
+      return registry().usher;
+    },
+    who: (name) => registry().who(name),
+    audits: (action) => registry().audits(action),
+    allowed: (...question) => registry().allowed(...question),
+  };
 }
 
 /** Of a list of users: the parts of their addresses before the `@`, in order. */

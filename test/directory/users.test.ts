@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { administratorCases } from './administrators.cases.ts';
-import { emails, Registry } from './registry.ts';
+import { emails, useRegistry } from './registry.ts';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`people and administrators (${kind})`, () => {
-    let registry: Registry;
+    const registry = useRegistry(kind);
     const who = (name: string) => registry.who(name);
     const audits = (action: string) => registry.audits(action);
     const allowed = (email: string, permission: string, app?: string) => registry.allowed(email, permission, app);
-
-    beforeAll(async () => {
-      registry = await Registry.start(kind);
-    }, 60_000);
-    afterAll(async () => {
-      await registry?.stop();
-    }, 60_000);
 
     describe('the list', () => {
       test('a SuperAdmin lists every known address', async () => {
@@ -252,7 +245,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await audits('user.subject_cleared')).toMatchObject([{ subject: 'dan@example.com' }]);
     });
 
-    administratorCases(() => registry);
+    administratorCases(registry);
 
     describe('the audit', () => {
       test('SuperAdmins read the whole audit, newest first, filtered and paged', async () => {
