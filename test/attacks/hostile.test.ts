@@ -47,12 +47,12 @@ beforeAll(async () => {
     over = code;
   });
   grpc = new Client(service.grpc, credentials.createInsecure());
-}, 60_000);
+});
 afterAll(async () => {
   grpc?.close();
   await service?.remove();
   await storage?.remove();
-}, 60_000);
+});
 
 interface Asked {
   answered: number;

@@ -41,10 +41,10 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
 
   beforeAll(async () => {
     storage = await createStorage(kind);
-  }, 60_000);
+  });
   afterAll(async () => {
     await storage?.remove();
-  }, 60_000);
+  });
 
   /** What is there in the end, told by a process that writes nothing. */
   async function left(): Promise<Census> {
@@ -90,7 +90,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
         `crash journal (${kind}): ${KILLS} random kills, ${acknowledged.length} acknowledged, lost 0, half done 0; ${others} done and not acknowledged`,
       );
     },
-    60_000 + KILLS * 15_000,
+    60_000 + KILLS * 60_000,
   );
 
   test.each(LONG ? POINTS : (['inside'] as const))(
@@ -114,7 +114,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
       expect(whole).toBeLessThanOrEqual(acknowledged.length + (dieAt === 'committing' ? ROUNDS : 0));
       say(`crash journal (${kind}): manifest killed ${dieAt} ${ROUNDS} times, lost 0, half done 0`);
     },
-    60_000 + ROUNDS * 20_000,
+    60_000 + ROUNDS * 60_000,
   );
 
   test(
@@ -131,7 +131,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
         `crash journal (${kind}): migration killed ${MIGRATIONS_KILLED} times (${found.nothing} left nothing, ${found.all} all), half done 0`,
       );
     },
-    120_000 + MIGRATIONS_KILLED * 20_000,
+    120_000 + MIGRATIONS_KILLED * 60_000,
   );
 });
 
@@ -223,6 +223,6 @@ describe('one embedded directory', () => {
         await storage.remove();
       }
     },
-    60_000 + STARTS * 20_000,
+    60_000 + STARTS * 60_000,
   );
 });

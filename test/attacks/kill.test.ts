@@ -26,11 +26,11 @@ describe.each(KINDS)('kill -9 under sends (%s)', (kind) => {
 
   beforeAll(async () => {
     storage = await createStorage(kind);
-  }, 60_000);
+  });
   afterAll(async () => {
     await service?.remove();
     await storage?.remove();
-  }, 60_000);
+  });
 
   /** Whom mail came to, and how often; the development mailbox keeps the newest 200. */
   function delivered(): Map<string, number> {
@@ -67,13 +67,13 @@ describe.each(KINDS)('kill -9 under sends (%s)', (kind) => {
       }
       await start();
       const lost = () => acknowledged.filter((email) => !delivered().has(email));
-      const late = performance.now() + 45_000;
+      const late = performance.now() + 90_000;
       while (lost().length > 0 && performance.now() < late) await new Promise((resolve) => setTimeout(resolve, 250));
       expect(lost()).toEqual([]);
       expect(acknowledged.length).toBeGreaterThanOrEqual(ROUNDS * 3 * SENDERS);
       // A duplicate comes from a crash between the mail and its mark, not from every start.
       expect(Math.max(...delivered().values())).toBeLessThanOrEqual(2);
     },
-    120_000 + ROUNDS * 10_000,
+    120_000 + ROUNDS * 60_000,
   );
 });

@@ -21,7 +21,7 @@ async function start({ npm = false } = {}): Promise<void> {
 afterEach(async () => {
   for (const connection of opened.splice(0)) connection.destroy();
   await service?.remove();
-}, 30_000);
+});
 
 /** A connection that sends these bytes and stays. Resolves once the service has accepted it, or has answered something. */
 async function hold(port: number, bytes: string | Buffer, { reads = true, answered = false } = {}): Promise<void> {
@@ -112,13 +112,13 @@ describe('the shutdown of a service', () => {
   test('an idle service exits with 0 in bounded time', async () => {
     await start();
     await stopsInTime();
-  }, 60_000);
+  });
 
   // npm hands a signal to the shell of its script, which passes nothing on: the script must be the service itself.
   test('a service started by `npm start` exits with 0 when npm gets the signal', async () => {
     await start({ npm: true });
     await stopsInTime();
-  }, 60_000);
+  });
 
   test.each(['connections of every kind', ...(LONG ? Object.keys(HELD) : [])])(
     'a service with %s exits with 0 in bounded time',
@@ -128,7 +128,6 @@ describe('the shutdown of a service', () => {
       for (const open of kinds) for (let n = 0; n < 2; n++) await open();
       await stopsInTime();
     },
-    60_000,
   );
 
   test('a service whose clients leave during the shutdown exits with 0', async () => {
@@ -137,5 +136,5 @@ describe('the shutdown of a service', () => {
     const ended = stopsInTime();
     for (const connection of opened.splice(0)) connection.destroy();
     await ended;
-  }, 60_000);
+  });
 });

@@ -108,14 +108,14 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 during a delivery (%s)
       // Made by the first send otherwise, in a transaction of its own.
       USHER_SECRET_KEY: 'a secret key of this installation',
     };
-  }, 60_000);
+  });
   // One that a failure left open would hold the database of all that follow, and the process of the tests.
   afterEach(async () => {
     smtp.fault = null;
     push.answers.clear();
     await usher?.close();
     usher = undefined;
-  }, 60_000);
+  });
   afterAll(async () => {
     if (LONG) process.stderr.write(`crash journal, ${kind}: ${JSON.stringify(journal)}\n`);
     await Promise.all([smtp?.close(), push?.close(), storage?.remove()]);
@@ -177,7 +177,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 during a delivery (%s)
         return await deliveries(again.app.database, app);
       },
       (rows) => rows.length === DELIVERIES && rows.every(({ due }) => !due),
-      30_000,
+      60_000,
     );
     if (point.stored === 'all') expect(known).toHaveLength(DELIVERIES);
 
@@ -210,7 +210,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 during a delivery (%s)
       for (let n = 0; n < ROUNDS; n++) await round(name, `${name.toLowerCase().replaceAll(' ', '-')}-${n}`);
       if (LONG) process.stderr.write(`${kind}, ${name}: ${JSON.stringify(journal)}\n`);
     },
-    60_000 + ROUNDS * 30_000,
+    60_000 + ROUNDS * 90_000,
   );
 });
 

@@ -115,7 +115,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         close: () => local.close(),
         acknowledged: 0,
       });
-    }, 60_000);
+    });
 
     afterAll(async () => {
       for (const { close } of edges ?? []) close();
@@ -125,7 +125,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         await usher.close();
       }
       await storage?.remove();
-    }, 60_000);
+    });
 
     test(
       'every answer is correct, and as new as the acknowledged writes',

@@ -72,7 +72,7 @@ describe('answers during writes match the oracle at their revision', () => {
         }),
       );
     }
-  }, 600_000);
+  });
 
   test('BulkCheck and Effective match the oracle at one revision each', async () => {
     for (let asked = 0; asked < CHECKS / 20; asked++) {
@@ -104,7 +104,7 @@ describe('answers during writes match the oracle at their revision', () => {
       });
       expect(got).toEqual(items);
     }
-  }, 600_000);
+  });
 });
 
 test('a caller with its revision sees a write', async () => {

@@ -126,7 +126,7 @@ describe('unusual bytes on the wire', () => {
     }
     expect(door.engine.asked).toEqual([]);
     expect((await raw.check(encodeCheck())).status).toBe('0');
-  }, 600_000);
+  });
 });
 
 describe('limits of size', () => {

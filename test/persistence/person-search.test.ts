@@ -17,7 +17,7 @@ forEachDatabase('people in pages', (fixture) => {
       for (const statement of LOAD) await statement.execute(tx.kysely);
       return { result: null, scopes: ['*'] };
     });
-  }, 60_000);
+  });
 
   /** All pages, as read by a caller that requests one row more than it displays. */
   const pages = (filter: PeopleFilter, limit: number, most?: PageBounds): Promise<number[][]> =>

@@ -75,10 +75,10 @@ export function useDatabase(kind: Kind): Fixture {
   beforeAll(async () => {
     storage = await createStorage(kind);
     database = await storage.open();
-  }, 60_000);
+  });
   afterAll(async () => {
     await storage?.remove();
-  }, 60_000);
+  });
   return {
     get storage() {
       return present(storage);

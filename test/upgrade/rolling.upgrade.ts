@@ -58,7 +58,7 @@ afterAll(async () => {
   await Promise.all(active.map((instance) => instance.stop()));
   await database?.drop();
   for (const directory of [earlier, dataDir]) if (directory) rmSync(directory, { recursive: true, force: true });
-}, 60_000);
+});
 
 async function start(name: string, root?: string): Promise<Instance> {
   const port = await freePort();

@@ -97,11 +97,11 @@ beforeAll(async () => {
   expect((await as('/api/admin/brands', 'application/json', JSON.stringify(brand))).status).toBe(201);
   const hidden = [...Object.values(SECRETS), SMTP_PASSWORD, admin.split('.')[2] ?? '', user.split('.')[2] ?? ''];
   secrets = new RegExp(hidden.map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'));
-}, 60_000);
+});
 afterAll(async () => {
   await service?.remove();
   await storage?.remove();
-}, 60_000);
+});
 
 interface Tally {
   inputs: number;

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { UsherError } from '../../../src/base/errors.ts';
 import { examine } from '../../../src/catalog/manifest/examine.ts';
@@ -9,6 +9,8 @@ import { canonical, manifestArbitrary } from './arbitrary.ts';
 import { addLanguages, manifestsOf } from './fixture.ts';
 
 const LONG = process.env.USHER_LONG !== undefined;
+// For a test that hangs.
+jest.setTimeout(LONG ? 7_200_000 : 300_000);
 
 describe('the text of a manifest', () => {
   test('the text of a manifest reads back unchanged, in YAML and in JSON', async () => {
@@ -67,5 +69,5 @@ forEachDatabase('apply and export', (fixture, kind) => {
       { numRuns: LONG ? 300 : kind === 'pglite' ? 12 : 25 },
     );
     expect(applied).toBeGreaterThan(refused);
-  }, 300_000);
+  });
 });

@@ -71,7 +71,7 @@ describe('random schedules of the engine', () => {
       // That most questions are answered: an engine that answers nothing has no wrong answers.
       expect(answers).toBeGreaterThan(SCHEDULES * STEPS * share);
     },
-    LONG ? 900_000 : 120_000,
+    LONG ? 3_600_000 : 120_000,
   );
 
   test.each(Object.keys(MODEL_MUTANTS))(
@@ -79,7 +79,7 @@ describe('random schedules of the engine', () => {
     async (name) => {
       expect(await detected(name, MODEL_MUTANTS[name] as Make, {}, SEEDS)).toMatch(/^A[123]: /);
     },
-    120_000,
+    LONG ? 1_800_000 : 120_000,
   );
 
   test.each(Object.keys(REPLICA_MUTANTS))(
@@ -88,7 +88,7 @@ describe('random schedules of the engine', () => {
       const shape = { replicas: true };
       expect(await detected(name, REPLICA_MUTANTS[name] as Make, shape, SEEDS)).toMatch(/^A[1234]: /);
     },
-    120_000,
+    LONG ? 1_800_000 : 120_000,
   );
 
   test.each(Object.keys(DURABILITY_MUTANTS))(
@@ -99,7 +99,7 @@ describe('random schedules of the engine', () => {
         seen = await broken(seed, DURABILITY_MUTANTS[name] as Make, { early: true });
       expect(seen).toMatch(/^A5: /);
     },
-    120_000,
+    LONG ? 1_800_000 : 120_000,
   );
 
   test.each(Object.keys(WIRE_MUTANTS))(
@@ -108,6 +108,6 @@ describe('random schedules of the engine', () => {
       const shape = { edges: true };
       expect(await detected(name, WIRE_MUTANTS[name] as Make, shape, SEEDS_OF_EDGES)).toMatch(/^A[123]: /);
     },
-    120_000,
+    LONG ? 1_800_000 : 120_000,
   );
 });
