@@ -194,17 +194,27 @@ export async function putOverrides({ kysely }: Tx, app: number, rows: readonly O
   );
 }
 
+/**
+ * By the primary key alone, as a range of it: with equalities an index on the type of the resource costs as much by estimate where
+ * nothing is known of the table yet, and then every override of that type is read for each row.
+ */
 export async function deleteOverrides(
   { kysely }: Tx,
   app: number,
   rows: readonly Omit<OverrideRow, 'level'>[],
 ): Promise<void> {
   await sql`
-    delete from resource_override x
-    using ${overrideKeys(rows, [])}, person, permission p
-    where x.application_id = ${app} and person.email = t.email and x.person_id = person.id
-      and p.application_id = ${app} and p.code = t.permission and x.permission_id = p.id
-      and x.resource_type = t.type and x.resource_id = t.id`.execute(kysely);
+    with named as materialized (
+      select person.id as person, t.type, t.id, p.id as permission
+      from ${overrideKeys(rows, [])}
+        join person on person.email = t.email
+        join permission p on p.application_id = ${app} and p.code = t.permission)
+    delete from resource_override x using named n
+    where x.person_id = n.person
+      and (x.application_id, x.resource_type, x.resource_id, x.permission_id) >= (${app}, n.type, n.id, n.permission)
+      and (x.application_id, x.resource_type, x.resource_id, x.permission_id) <= (${app}, n.type, n.id, n.permission)`.execute(
+    kysely,
+  );
 }
 
 function overrideKeys(rows: readonly Omit<OverrideRow, 'level'>[], levels: readonly Level[]) {
