@@ -145,7 +145,10 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     test('a stream ends with its user and with the eleventh; nobody reads without a token or when inactive', async () => {
       const eleven: EventReader[] = [];
       for (let n = 0; n < 10; n++) eleven.push(await open('ben@example.com'));
-      eleven.push(await EventReader.open(other.rest + STREAM, await other.token('ben@example.com')));
+      const eleventh = await EventReader.open(other.rest + STREAM, await other.token('ben@example.com'));
+      // Where the streams of a user stay open, `afterEach` would wait for this one without end.
+      readers.push(eleventh);
+      eleven.push(eleventh);
       const [oldest, second] = eleven as [EventReader, EventReader];
       await oldest.until(() => oldest.ended);
       expect(second.ended).toBe(false);
