@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { MUTANTS } from './mutants.ts';
@@ -12,12 +13,16 @@ describe('mutants of the service (test/mutants/run.ts)', () => {
     expect(names).toEqual([...new Set(names)]);
   });
 
-  test.each(MUTANTS)('the text that the mutant replaces occurs once: $name in $file', ({ file, edits, tests }) => {
-    let text = readFileSync(join(ROOT, 'src', file), 'utf8');
-    for (const [from, to] of edits) {
-      expect(text.split(from)).toHaveLength(2);
-      text = text.replace(from, () => to);
-    }
-    expect(tests.filter((name) => !existsSync(join(ROOT, `test/${name}.test.ts`)))).toEqual([]);
-  });
+  test.each(MUTANTS)(
+    'the text that the mutant replaces occurs once, and leaves a program: $name in $file',
+    ({ file, edits, tests }) => {
+      let text = readFileSync(join(ROOT, 'src', file), 'utf8');
+      for (const [from, to] of edits) {
+        expect(text.split(from)).toHaveLength(2);
+        text = text.replace(from, () => to);
+      }
+      expect(() => stripTypeScriptTypes(text)).not.toThrow();
+      expect(tests.filter((name) => !existsSync(join(ROOT, `test/${name}.test.ts`)))).toEqual([]);
+    },
+  );
 });

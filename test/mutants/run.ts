@@ -4,132 +4,51 @@
  *   npm run test:mutants                  all of them
  *   npm run test:mutants -- signature     those whose name or file holds the text
  *   npm run test:mutants -- --from 40 --to 60 --table docs/testing.md
+ *   npm run test:mutants -- --trees 2 --results /tmp/results.jsonl
  *
- * Ends with 1 when one survives. docs/testing.md has the list: `--table` writes into it.
+ * Before that it runs the tests without a mistake: one that fails then notices nothing. `--trees` tries so many mutants at a time.
+ * `--results` keeps what was found, and begins where a run with that file ended. Ends with 1 unless every mutant was killed:
+ * `late` is one whose tests waited, `broken` one that leaves no program. docs/testing.md has the list: `--table` writes into it.
  */
-import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import setup from '../support/global-setup.ts';
 import teardown from '../support/global-teardown.ts';
-import { MUTANTS, type Mutant } from './mutants.ts';
+import type { Mutant } from './mutant.ts';
+import { MUTANTS } from './mutants.ts';
+import { writeTable } from './table.ts';
+import { Outdated, Tree, type Unmutated } from './tree.ts';
+import type { Verdict } from './verdict.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
-const COPIED = [
-  'src',
-  'test',
-  'bench',
-  'proto',
-  'examples',
-  'clients',
-  'docs',
-  'package.json',
-  'jest.config.js',
-  'tsconfig.json',
-];
-/** A test that waits for longer has noticed nothing: the machine may be busy. */
-const LIMIT_MS = 240_000;
-
-/** The code has changed since: the mutant has to be written anew. */
-class Outdated extends Error {}
-
-/** What became of a mutant. `killedBy` is empty for a survivor. */
-interface Outcome {
+interface Outcome extends Verdict {
   readonly name: string;
-  readonly file: string;
-  readonly killedBy: readonly string[];
   readonly seconds: number;
 }
 
-interface JestReport {
-  readonly numTotalTests: number;
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly message: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
-  }[];
-}
+/** What has been found, and is kept in a file where one is named: a JSON value a line. */
+class Results {
+  readonly #path: string | undefined;
+  readonly unmutated = new Map<string, Unmutated>();
+  readonly outcomes = new Map<string, Outcome>();
 
-function applied(text: string, { name, edits }: Mutant): string {
-  let changed = text;
-  for (const [from, to] of edits) {
-    const parts = changed.split(from);
-    if (parts.length !== 2)
-      throw new Outdated(`OUTDATED  ${name}: ${parts.length - 1} places hold ${JSON.stringify(from)}`);
-    changed = parts.join(to);
+  constructor(path: string | undefined) {
+    this.#path = path;
+    if (path === undefined || !existsSync(path)) return;
+    for (const line of readFileSync(path, 'utf8').split('\n').filter(Boolean)) {
+      this.#hold(JSON.parse(line) as Unmutated | Outcome);
+    }
   }
-  return changed;
-}
 
-async function tried(copy: string, mutant: Mutant): Promise<Outcome> {
-  const path = join(copy, 'src', mutant.file);
-  const text = readFileSync(path, 'utf8');
-  const report = join(copy, 'report.json');
-  rmSync(report, { force: true });
-  writeFileSync(path, applied(text, mutant));
-  const begun = performance.now();
-  let failed: string[] = [];
-  try {
-    const tests = mutant.tests.map((test) => `test/${test}.test.ts`);
-    const code = await jest(copy, ['--ci', '--json', `--outputFile=${report}`, '--runTestsByPath', ...tests]);
-    if (code !== 0) failed = noticed(copy, report);
-  } finally {
-    writeFileSync(path, text);
+  add(result: Unmutated | Outcome): void {
+    this.#hold(result);
+    if (this.#path !== undefined) appendFileSync(this.#path, `${JSON.stringify(result)}\n`);
   }
-  const seconds = Math.round((performance.now() - begun) / 1000);
-  return { name: mutant.name, file: mutant.file, killedBy: failed, seconds };
-}
 
-function noticed(copy: string, report: string): string[] {
-  if (!existsSync(report)) return [];
-  const { testResults, numTotalTests } = JSON.parse(readFileSync(report, 'utf8')) as JestReport;
-  if (numTotalTests === 0) throw new Error(`no test ran:\n${testResults.map(({ message }) => message).join('\n')}`);
-  return testResults.flatMap(({ name, assertionResults }) =>
-    assertionResults
-      .filter(({ status }) => status === 'failed')
-      .map(({ fullName }) => `${name.slice(copy.length + '/test/'.length)}: ${fullName}`),
-  );
-}
-
-function jest(copy: string, args: readonly string[]): Promise<number | null> {
-  const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-  const child = spawn(process.execPath, [...node, 'node_modules/jest/bin/jest.js', ...args], {
-    cwd: copy,
-    stdio: 'ignore',
-    timeout: LIMIT_MS,
-    killSignal: 'SIGKILL',
-  });
-  const { promise, resolve: done, reject } = Promise.withResolvers<number | null>();
-  child.on('error', reject);
-  child.on('close', done);
-  return promise;
-}
-
-function copyTree(): string {
-  const copy = mkdtempSync(join(tmpdir(), 'usher-mutants-'));
-  for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  return copy;
-}
-
-const BEGIN = '<!-- mutants -->';
-const END = '<!-- /mutants -->';
-
-/** Writes the list between its marks; mutants that were not tried keep their rows. */
-function table(path: string, outcomes: readonly Outcome[]): void {
-  const text = readFileSync(path, 'utf8');
-  const [before = '', rest = ''] = text.split(BEGIN);
-  const [old = '', after = ''] = rest.split(END);
-  const rows = new Map(old.split('\n').map((line) => [line.split(' | ')[0]?.slice(2), line]));
-  for (const { name, file, killedBy } of outcomes) {
-    const [noticed] = killedBy.map((test) => `\`${test.slice(0, test.indexOf(': '))}\``);
-    rows.set(name, `| ${name} | \`${file}\` | ${noticed ?? '**survived**'} | ${killedBy.length} |`);
+  #hold(result: Unmutated | Outcome): void {
+    if ('passed' in result) this.unmutated.set(result.file, result);
+    else this.outcomes.set(result.name, result);
   }
-  const listed = MUTANTS.flatMap(({ name }) => rows.get(name) ?? []);
-  const head = '| mistake | in `src/` | noticed by, for example | failing tests |\n|---|---|---|---|';
-  writeFileSync(path, `${before}${BEGIN}\n${head}\n${listed.join('\n')}\n${END}${after}`);
 }
 
 const { values, positionals } = parseArgs({
@@ -138,38 +57,77 @@ const { values, positionals } = parseArgs({
     from: { type: 'string' },
     to: { type: 'string' },
     table: { type: 'string' },
+    trees: { type: 'string', default: '1' },
+    results: { type: 'string' },
   },
 });
+const say = (text: string): boolean => process.stdout.write(`${text}\n`);
+const results = new Results(values.results);
 const chosen = MUTANTS.slice(Number(values.from ?? 0), values.to === undefined ? undefined : Number(values.to)).filter(
   ({ name, file }) =>
     positionals.length === 0 || positionals.some((text) => name.includes(text) || file.includes(text)),
 );
-const copy = copyTree();
-await setup();
-const outcomes: Outcome[] = [];
+const left = chosen.filter(({ name }) => !results.outcomes.has(name));
+const trees = Array.from({ length: Number(values.trees) }, () => new Tree());
+let stopped = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    stopped = true;
+    for (const tree of trees) tree.end();
+  });
+}
+
+const running = new Map<string, Promise<Unmutated>>();
+
+/** A file of tests is run without a mistake before the first mutant that it has to notice, and once. */
+async function withoutMistake(tree: Tree, file: string): Promise<Unmutated> {
+  const known = results.unmutated.get(file);
+  if (known !== undefined) return known;
+  const run = running.get(file) ?? tree.unmutated(file);
+  running.set(file, run);
+  const result = await run;
+  if (!stopped && !results.unmutated.has(file)) results.add(result);
+  return result;
+}
+
+async function tried(tree: Tree, mutant: Mutant): Promise<void> {
+  const files: Unmutated[] = [];
+  for (const file of mutant.tests) files.push(await withoutMistake(tree, file));
+  const begun = performance.now();
+  const verdict = await tree.tried(mutant, files);
+  if (stopped) return;
+  const seconds = Math.round((performance.now() - begun) / 1000);
+  results.add({ name: mutant.name, seconds, ...verdict });
+  say(`${verdict.kind.padEnd(8)} ${seconds} s  ${mutant.name}  ← ${verdict.by[0] ?? ''}`);
+  if (values.table !== undefined) writeTable(resolve(values.table), results.outcomes);
+}
+
 const outdated: string[] = [];
+await setup();
 try {
-  for (const mutant of chosen) {
-    const outcome = await tried(copy, mutant).catch((error: unknown) => {
-      if (!(error instanceof Outdated)) throw error;
-      outdated.push(error.message);
-      process.stdout.write(`${error.message}\n`);
-      return null;
-    });
-    if (outcome === null) continue;
-    outcomes.push(outcome);
-    const { name, killedBy, seconds } = outcome;
-    process.stdout.write(
-      `${killedBy.length > 0 ? 'killed  ' : 'SURVIVED'} ${seconds} s  ${name}  ← ${killedBy[0] ?? ''}\n`,
-    );
-    if (values.table !== undefined) table(resolve(ROOT, values.table), [outcome]);
-  }
+  await Promise.all(
+    trees.map(async (tree) => {
+      while (!stopped) {
+        const mutant = left.shift();
+        if (mutant === undefined) return;
+        await tried(tree, mutant).catch((error: unknown) => {
+          if (!(error instanceof Outdated)) throw error;
+          outdated.push(error.message);
+          say(`outdated ${error.message}`);
+        });
+      }
+    }),
+  );
 } finally {
   await teardown();
-  rmSync(copy, { recursive: true, force: true });
+  for (const tree of trees) tree.delete();
 }
-const survivors = outcomes.filter(({ killedBy }) => killedBy.length === 0).length;
-process.stdout.write(
-  `${outcomes.length} tried, ${outcomes.length - survivors} killed, ${survivors} survived, ${outdated.length} outdated\n`,
+const faulty = [...new Set(chosen.flatMap(({ tests }) => tests))].flatMap((file) => results.unmutated.get(file) ?? []);
+const failing = faulty.filter(({ passed, failed }) => failed.length > 0 || passed.length === 0);
+for (const { file, failed } of failing) say(`fails without a mistake  ${file}: ${failed[0] ?? 'nothing ran'}`);
+const kinds = chosen.flatMap(({ name }) => results.outcomes.get(name)?.kind ?? []);
+const counts = (['killed', 'survived', 'late', 'broken'] as const).map(
+  (kind) => `${kinds.filter((one) => one === kind).length} ${kind}`,
 );
-process.exit(survivors + outdated.length === 0 ? 0 : 1);
+say(`${kinds.length} of ${chosen.length} tried: ${counts.join(', ')}; ${outdated.length} outdated`);
+process.exit(kinds.filter((kind) => kind === 'killed').length === chosen.length && failing.length === 0 ? 0 : 1);
