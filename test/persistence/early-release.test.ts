@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { UsherError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { durableCommit } from '../../src/persistence/barrier.ts';
-import type { Committed, Database, Scope } from '../../src/persistence/database.ts';
+import type { Committed, Database, Outcome, Scope, Tx } from '../../src/persistence/database.ts';
 import { ClientPool } from '../../src/persistence/driver/postgresql.ts';
 import { migrate, type OpenOptions, openDatabase } from '../../src/persistence/open.ts';
 import { createDatabase } from '../support/postgres.ts';
@@ -141,24 +141,32 @@ describe('while no standby confirms', () => {
       const before = (await rows()).length;
       const revoking = see('revoked', write('u:gone@example.com'));
       await until(async () => (await rows()).length === before + 1);
+      let ran = 0;
+      const asking = <T>(name: string, work: (tx: Tx) => Promise<Outcome<T>>): Promise<void> =>
+        see(
+          name,
+          asked.change((tx) =>
+            work(tx).finally(() => {
+              ran++;
+            }),
+          ),
+        );
       const later = [
-        see(
-          'nothing left to revoke',
-          asked.change(async () => ({ result: 0, scopes: [] })),
-        ),
-        see(
-          'not found',
-          asked.change(() => Promise.reject(new UsherError('NOT_FOUND', 'It was deleted.'))),
-        ),
-        see(
-          'written without a revision',
-          asked.change(async (tx) => ({ result: await personId(tx, `sent-by-${who.length}@example.com`), scopes: [] })),
-        ),
-        see(
-          'audited',
-          asked.change(async () => ({ result: 0, scopes: [], records: [{ actor: 'cli', action: 'thing.refused' }] })),
-        ),
+        asking('nothing left to revoke', async () => ({ result: 0, scopes: [] })),
+        asking('not found', () => Promise.reject(new UsherError('NOT_FOUND', 'It was deleted.'))),
+        asking('written without a revision', async (tx) => ({
+          result: await personId(tx, `sent-by-${who.length}@example.com`),
+          scopes: [],
+        })),
+        asking('audited', async () => ({
+          result: 0,
+          scopes: [],
+          records: [{ actor: 'cli', action: 'thing.refused' }],
+        })),
       ];
+      // On a busy machine a transaction takes long to begin. What it has to do then is a round trip or two.
+      await until(async () => ran === later.length);
+      for (let trips = 0; trips < 20; trips++) await admin.query('select 1');
       await new Promise((resolve) => setTimeout(resolve, 400));
       expect(settled).toEqual([]);
       await standby(false);
