@@ -20,8 +20,8 @@ const CALLS: readonly Call[] = ['warm check', 'changing check', 'cold check', 'n
  */
 const READS_ARE_REPEATED_MS = 1800;
 
-/** How much more may be held after an hour: a number or two for each of 18,000 strangers and 50 outages would be more. */
-const HELD_MB = 4;
+/** How much more may be held an hour later: 110 bytes for each of the 18,000 strangers who asked, and 90 kB for each outage. */
+const HELD_MB = 2;
 
 export interface Sample {
   readonly rssMB: number;
