@@ -89,7 +89,7 @@ export interface Held {
   readonly heap: number;
   /** The heaps of its other threads. */
   readonly threads: number;
-  /** What objects of all threads hold beside the heaps: buffers, keys and certificates, texts of programs. */
+  /** What objects of all threads hold beside the heaps, as far as V8 is told: buffers and others. */
   readonly external: number;
 }
 

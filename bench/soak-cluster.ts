@@ -60,7 +60,7 @@ class Cluster {
     this.database = await ClusterDatabase.start();
     this.#issue();
     const env = {
-      INTERNAL_API_KEY: `bench:check+notify+metrics:${KEY}`,
+      INTERNAL_API_KEY: `bench:check+notify:${KEY}`,
       DATABASE_DIRECT_URL: this.database.directUrl,
       CACHE_PERSONS: String(CACHED),
       CACHE_MAX_ENTRIES: String(CACHED),
@@ -259,12 +259,16 @@ async function measure(cluster: Cluster, ends: number, options: Options): Promis
   const everyMs = (ends - began) / HELD_TIMES;
   for (let at = 1; at <= HELD_TIMES; at++) {
     await delay(Math.max(0, began + (at - 0.5) * everyMs - performance.now()));
-    while (cluster.tally.outages.at(-1)?.to === Number.POSITIVE_INFINITY) await delay(1000);
-    const taken = await cluster.held();
-    held.push(taken);
-    say(`${at} of ${HELD_TIMES}, without garbage: ${taken.map(inWords).join('; ')}`);
-    if (options.snapshots !== undefined && (at === HELD_TIMES / 4 + 1 || at === HELD_TIMES))
-      await cluster.snapshots(options.snapshots, String(at));
+    while (cluster.tally.outages.at(-1)?.to === Number.POSITIVE_INFINITY && performance.now() < ends) await delay(1000);
+    try {
+      const taken = await cluster.held();
+      held.push(taken);
+      say(`${at} of ${HELD_TIMES}, without garbage: ${taken.map(inWords).join('; ')}`);
+      if (options.snapshots !== undefined && (at === HELD_TIMES / 4 + 1 || at === HELD_TIMES))
+        await cluster.snapshots(options.snapshots, String(at));
+    } catch (error) {
+      cluster.tally.trouble(`not measured: ${(error as Error).message}`);
+    }
   }
   return held;
 }
@@ -287,7 +291,11 @@ async function soak(cluster: Cluster, options: Options): Promise<Taken> {
   const sampling = async (): Promise<void> => {
     for (let at = 1; performance.now() < ends; at++) {
       await delay(Math.max(0, began + at * SAMPLE_MS - performance.now()));
-      samples.push(sample(cluster));
+      try {
+        samples.push(sample(cluster));
+      } catch (error) {
+        cluster.tally.trouble(`no sample: ${(error as Error).message}`);
+      }
       if (at % 6 === 0) {
         const last = samples.at(-1)?.map((s) => `${s.rssMB.toFixed(0)} MB, ${s.files} files`);
         say(
