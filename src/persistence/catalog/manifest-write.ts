@@ -195,8 +195,8 @@ export async function putOverrides({ kysely }: Tx, app: number, rows: readonly O
 }
 
 /**
- * By the primary key alone, as a range of it: with equalities an index on the type of the resource costs as much by estimate where
- * nothing is known of the table yet, and then every override of that type is read for each row.
+ * The record is named by a range of the primary key: with equalities an index on the type of the resource costs as much by estimate
+ * where the server knows nothing of the table yet, and then all overrides of that type are read for each row.
  */
 export async function deleteOverrides(
   { kysely }: Tx,
@@ -210,11 +210,9 @@ export async function deleteOverrides(
         join person on person.email = t.email
         join permission p on p.application_id = ${app} and p.code = t.permission)
     delete from resource_override x using named n
-    where x.person_id = n.person
-      and (x.application_id, x.resource_type, x.resource_id, x.permission_id) >= (${app}, n.type, n.id, n.permission)
-      and (x.application_id, x.resource_type, x.resource_id, x.permission_id) <= (${app}, n.type, n.id, n.permission)`.execute(
-    kysely,
-  );
+    where x.person_id = n.person and x.application_id = ${app}
+      and (x.resource_type, x.resource_id, x.permission_id) >= (n.type, n.id, n.permission)
+      and (x.resource_type, x.resource_id, x.permission_id) <= (n.type, n.id, n.permission)`.execute(kysely);
 }
 
 function overrideKeys(rows: readonly Omit<OverrideRow, 'level'>[], levels: readonly Level[]) {
