@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { IsolationLevel } from '@mikro-orm/core';
 import { type Kysely, sql } from 'kysely';
 import type { Clock } from '../base/clock.ts';
@@ -10,6 +11,7 @@ import { ClientPool, postgresSessions } from './driver/postgresql.ts';
 import { Refused } from './driver/refused.ts';
 import { isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
 import { PARTITIONS } from './migrations/0015-partitions.ts';
+import { LACKS_UNSENT_SQL, UNSENT, unsentIndexes } from './migrations/0016-unsent.ts';
 import { MIGRATIONS } from './migrations/list.ts';
 import { checksBefore, PARTITIONED } from './migrations/partitioned.ts';
 
@@ -112,6 +114,7 @@ export async function migratePostgres({
     const { standby } = await refuseUnfit(url, connection.getClient());
     if (standby) throw isNoPrimary(url);
     await checkBefore(connection, migrationWaitMs);
+    await indexBefore(connection, migrationWaitMs);
     const transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
     try {
       await lockMigrations(transaction, migrationWaitMs);
@@ -131,9 +134,13 @@ export async function migratePostgres({
 type MigrationTransaction = Awaited<ReturnType<ReturnType<typeof connectionOf>['begin']>>;
 
 async function lockMigrations(transaction: MigrationTransaction, waitMs: number): Promise<void> {
+  await setWaits(transaction, waitMs);
+  await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
+}
+
+async function setWaits(transaction: MigrationTransaction, waitMs: number): Promise<void> {
   await sql`select set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true),
     set_config('lock_timeout', ${`${waitMs}`}, true)`.execute(transaction);
-  await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
 }
 
 /** What a pending migration wants of large tables, done before it in transactions of their own: its own may hold up nobody for long. */
@@ -151,6 +158,50 @@ async function checkBefore(connection: ReturnType<typeof connectionOf>, waitMs: 
       throw isLockTimeout(error) ? await lockedBy(connection.getClient(), waitMs) : error;
     }
   }
+}
+
+const LOCK_PAUSE_MS = 100;
+
+/**
+ * Indexes of large tables, made without a lock that writers wait for. That cannot stand in a transaction; another one holds the lock of
+ * migrations meanwhile.
+ */
+async function indexBefore(connection: ReturnType<typeof connectionOf>, waitMs: number): Promise<void> {
+  const client = connection.getClient();
+  const state = await migrationState(client);
+  if (!state.pending.includes(UNSENT) || state.unknown.length > 0) return;
+  const transaction = await tryLock(connection, waitMs);
+  try {
+    const { rows } = await sql.raw<{ name: string; broken: boolean }>(LACKS_UNSENT_SQL).execute(client);
+    for (const statement of rows.flatMap(unsentIndexes)) await sql.raw(statement).execute(client);
+  } finally {
+    // Nothing was written in it.
+    await connection.rollback(transaction).catch(() => undefined); // as above
+  }
+}
+
+/**
+ * A transaction that has the lock of migrations. It is tried for, not waited for, and nothing is left open in between: making an index
+ * waits for every statement that began before, and a SELECT is one until its connection is given something else.
+ */
+async function tryLock(connection: ReturnType<typeof connectionOf>, waitMs: number): Promise<MigrationTransaction> {
+  for (let waited = 0; waited <= waitMs; waited += LOCK_PAUSE_MS) {
+    const transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
+    try {
+      await setWaits(transaction, waitMs);
+      const { rows } = await sql<{
+        held: boolean;
+      }>`select pg_try_advisory_xact_lock(${MIGRATION_LOCK}) as held`.execute(transaction);
+      await sql`set local lock_timeout = 0`.execute(transaction);
+      if (rows[0]?.held === true) return transaction;
+    } catch (error) {
+      await connection.rollback(transaction).catch(() => undefined); // as above
+      throw error;
+    }
+    await connection.rollback(transaction);
+    await setTimeout(LOCK_PAUSE_MS);
+  }
+  throw await lockedBy(connection.getClient(), waitMs);
 }
 
 async function migrateLocked(orm: Orm, transaction: MigrationTransaction): Promise<string[]> {

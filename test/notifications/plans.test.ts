@@ -176,7 +176,17 @@ describe.each([1, 5])('inbox and log with 40,000 notifications of 400 people in 
     [
       'the log of all applications, failed ones',
       (tx) => listAllSends(tx, null, { ...filters, status: 'failed' }),
+      /^(notification_(unsent|pkey)|delivery_.*)$/,
+    ],
+    [
+      'the log of some applications, failed ones',
+      (tx) => listAllSends(tx, [app], { ...filters, status: 'failed' }),
       /^(notification_(log_status|pkey)|delivery_.*)$/,
+    ],
+    [
+      'the log of all applications, sent ones',
+      (tx) => listAllSends(tx, null, { ...filters, status: 'sent' }),
+      /^(notification_pkey|delivery_.*)$/,
     ],
     [
       'the log of all applications, a rare type',
@@ -196,9 +206,15 @@ describe.each([1, 5])('inbox and log with 40,000 notifications of 400 people in 
       /^notification_log$/,
     ],
     ['the oldest that waits', (tx) => oldestQueued(tx, [app]), /^notification_log_status$/],
+    ['the oldest that waits, of all applications', (tx) => oldestQueued(tx, null), /^notification_unsent$/],
+    [
+      'brands that fail, of all applications',
+      (tx) => findFailingBrands(tx, null, place(39_000)),
+      /^(notification_unsent|delivery_notification_id_channel_key)$/,
+    ],
     [
       'brands that fail',
-      (tx) => findFailingBrands(tx, null, place(39_000)),
+      (tx) => findFailingBrands(tx, [app], place(39_000)),
       /^(notification_log_status|delivery_notification_id_channel_key)$/,
     ],
     [
@@ -215,6 +231,11 @@ describe.each([1, 5])('inbox and log with 40,000 notifications of 400 people in 
       'failed notifications to be sent again',
       (tx) => findFailed(tx, [app], failed, 1000),
       /^(notification_log_status|delivery_notification_id_channel_key)$/,
+    ],
+    [
+      'failed notifications of all applications to be sent again',
+      (tx) => findFailed(tx, null, failed, 1000),
+      /^(notification_unsent|delivery_notification_id_channel_key)$/,
     ],
     ['whether a type without notifications is in use', (tx) => isTypeInUse(tx, rare), /^notification_log_type$/],
   ])('the statement uses an index: %s', async (_what, work, wanted) => {

@@ -11,6 +11,7 @@ import { Migration0011EntityListSearch } from './0011-entity-list-search.ts';
 import { Migration0012Erasure } from './0012-erasure.ts';
 import { Migration0014Reconciliation } from './0014-reconciliation.ts';
 import { Migration0015Partitions } from './0015-partitions.ts';
+import { Migration0016Unsent } from './0016-unsent.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -27,4 +28,5 @@ export const MIGRATIONS = [
   { name: '0012-erasure', class: Migration0012Erasure },
   { name: '0014-reconciliation', class: Migration0014Reconciliation },
   { name: '0015-partitions', class: Migration0015Partitions },
+  { name: '0016-unsent', class: Migration0016Unsent },
 ];

@@ -25,12 +25,12 @@ const LOCK_TRIES = 40;
  * PL/pgSQL that locks all the tables. It gives up after a moment and tries again later, since everybody else waits behind it while it
  * waits for a long statement.
  */
-const lockAll = (tables: readonly string[], before = ''): string => `
+export const lockAll = (tables: readonly string[], { before = '', mode = 'access exclusive' } = {}): string => `
   for attempt in 1 .. ${LOCK_TRIES} loop
     begin
       perform set_config('lock_timeout', '${LOCK_MS}', true);
       ${before}
-      lock table ${tables.join(', ')} in access exclusive mode;
+      lock table ${tables.join(', ')} in ${mode} mode;
       exit;
     exception when lock_not_available or deadlock_detected then
       if attempt = ${LOCK_TRIES} then raise; end if;
@@ -44,7 +44,7 @@ const lockAll = (tables: readonly string[], before = ''): string => `
  */
 export const LOCK_ALL = `do $$ begin ${lockAll(
   PARTITIONED.map(({ name }) => name),
-  'lock table person, application in access exclusive mode;',
+  { before: 'lock table person, application in access exclusive mode;' },
 )} end $$`;
 
 /** The constraint by which the server knows, without reading the table, that all its rows fit the first partition. */

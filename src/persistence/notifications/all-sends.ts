@@ -11,6 +11,7 @@ import {
   BY_STATUS,
   ofApplication,
   ofStatus,
+  ofUnsent,
   statusesOf,
 } from './recent.ts';
 
@@ -26,14 +27,39 @@ interface Query extends LogQuery {
 
 /** Notifications of these applications with their deliveries, newest first, at most `limit`, older than `after`. */
 export async function listAllSends(tx: Tx, apps: Applications, query: Query): Promise<LogRowEverywhere[]> {
-  const { rows: ids } = await sql<{ id: number }>`
-    select n.id from ${source(apps, query)} order by n.id desc limit ${query.limit}`.execute(tx.kysely);
-  const rows = await withDeliveries(tx, [sql`n.id = any(${ids.map(({ id }) => id)}::bigint[])`], query.limit);
+  const ids = (await newestSent(tx, apps, query)) ?? (await idsOf(tx, source(apps, query), query.limit));
+  const rows = await withDeliveries(tx, [sql`n.id = any(${ids}::bigint[])`], query.limit);
   const { rows: codes } = await sql<{ id: number; code: string }>`
     select n.id, a.code from notification n join application a on a.id = n.application_id
-     where n.id = any(${ids.map(({ id }) => id)}::bigint[])`.execute(tx.kysely);
+     where n.id = any(${ids}::bigint[])`.execute(tx.kysely);
   const codeOf = new Map(codes.map(({ id, code }) => [id, code]));
   return rows.map((row) => ({ ...row, appCode: codeOf.get(row.id) ?? '' }));
+}
+
+async function idsOf(tx: Tx, from: RawBuilder<unknown>, limit: number): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`select n.id from ${from} order by n.id desc limit ${limit}`.execute(
+    tx.kysely,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Notifications that are looked at for a page of sent ones. */
+const LOOKED_AT = 10_000;
+
+/**
+ * A page of all that were sent, where they are as frequent as usual; undefined for another question, and where the page is not full.
+ */
+async function newestSent(
+  tx: Tx,
+  apps: Applications,
+  { status, type, email, after, limit }: Query,
+): Promise<number[] | undefined> {
+  if (apps !== null || status !== 'sent' || type !== null || email !== null) return undefined;
+  const isOlder = after === null ? sql`true` : sql`n.id < ${after}`;
+  const newest = sql`(select * from (
+    select n.id, n.status from notification n where ${isOlder} order by n.id desc limit ${LOOKED_AT}) m where m.status = 'sent') n`;
+  const ids = await idsOf(tx, newest, limit);
+  return ids.length < limit ? undefined : ids;
 }
 
 /** The relation `n` of matching notifications: of each application, type or person the newest, by the index that fits the filter. */
@@ -56,6 +82,10 @@ function source(apps: Applications, { status, type, email, after, limit }: Query
        where (n.notification_type_id, n.id) >= (t.id, 0::bigint)
          and (n.notification_type_id, n.id) < (t.id, ${high ?? Number.MAX_SAFE_INTEGER}::bigint) and ${hasStatus}
        order by n.notification_type_id desc, n.id desc limit ${limit}) n`;
+  }
+  if (status !== null && status !== 'sent' && apps === null) {
+    return sql`${statusesOf([status])} cross join lateral (
+      select n.id from notification n where ${ofUnsent(0, high)} order by n.status desc, n.id desc limit ${limit}) n`;
   }
   if (status !== null) {
     return sql`${applications(apps)} cross join ${statusesOf([status])} cross join lateral (
@@ -84,16 +114,20 @@ export async function findFailed(
   limit: number,
 ): Promise<{ id: number; appCode: string }[]> {
   const kind = type === null ? sql`t.code <> ${except}` : sql`t.code <> ${except} and t.code = ${type}`;
+  const [which, order] =
+    apps === null
+      ? [sql``, sql`n.status, n.id`]
+      : [sql`${applications(apps)} cross join`, sql`n.application_id, n.status, n.id`];
   const { rows } = await sql<{ id: number; appCode: string }>`
-    select n.id, (select code from application where id = a.id) as "appCode"
-      from ${applications(apps)} cross join ${statusesOf(statuses)}
+    select n.id, (select code from application where id = n.application_id) as "appCode"
+      from ${which} ${statusesOf(statuses)}
       cross join lateral (
-        select n.id from notification n
+        select n.id, n.application_id from notification n
          cross join lateral (select from notification_type t where t.id = n.notification_type_id and ${kind} limit 1) t
          cross join lateral (
            select from delivery d where d.notification_id = n.id and d.status = 'failed' and ${byBrand(brand)} limit 1) d
-         where ${ofStatus()}
-         order by n.application_id, n.status, n.id limit ${limit}) n
+         where ${apps === null ? ofUnsent() : ofStatus()}
+         order by ${order} limit ${limit}) n
      order by n.id limit ${limit}`.execute(tx.kysely);
   return rows;
 }

@@ -27,6 +27,13 @@ export function ofStatus(low = 0, high = EVERY): RawBuilder<unknown> {
 }
 export const BY_STATUS = sql`n.application_id desc, n.status desc, n.id desc`;
 
+/**
+ * The same over all applications, for what is not `sent`: in the order of the index `notification_unsent`, whose condition is the first.
+ */
+export function ofUnsent(low = 0, high = EVERY): RawBuilder<unknown> {
+  return sql`n.status <> 'sent' and (n.status, n.id) >= (s.status, ${low}::bigint) and (n.status, n.id) < (s.status, ${high}::bigint)`;
+}
+
 /** The same for every status, in the order `BY_APPLICATION`. */
 export function ofApplication(low = 0, high = EVERY): RawBuilder<unknown> {
   return sql`(n.application_id, n.id) >= (a.id, ${low}::bigint) and (n.application_id, n.id) < (a.id, ${high}::bigint)`;
@@ -71,10 +78,14 @@ export async function countByStatus(tx: Tx, apps: Applications, from: number): P
 
 /** When the oldest notification was accepted that still waits for a delivery; null without one. */
 export async function oldestQueued(tx: Tx, apps: Applications): Promise<Date | null> {
+  const oldest =
+    apps === null
+      ? sql`select n.created_at as at from notification n where ${ofUnsent()} order by n.status, n.id limit 1`
+      : sql`select n.created_at as at from ${applications(apps)} cross join lateral (
+          select n.created_at from notification n where ${ofStatus()}
+           order by n.application_id, n.status, n.id limit 1) n`;
   const { rows } = await sql<{ at: Date | null }>`
-    select min(n.at) as at from ${applications(apps)} cross join ${statusesOf(['queued'])} cross join lateral (
-      select n.created_at as at from notification n where ${ofStatus()}
-       order by n.application_id, n.status, n.id limit 1) n`.execute(tx.kysely);
+    select min(n.at) as at from ${statusesOf(['queued'])} cross join lateral (${oldest}) n`.execute(tx.kysely);
   return rows[0]?.at ?? null;
 }
 
@@ -87,23 +98,36 @@ export interface FailingBrandRow {
   reason: string;
 }
 
-/** Notifications examined of each application and status, and in all. */
+/** Notifications examined of each application and status, and in all; of all applications, those of each status that are looked at. */
 const EXAMINED_EACH = 200;
 const EXAMINED = 5000;
+const LOOKED_AT = 20_000;
 /** More than a notification has deliveries: a limit keeps the planner from joining whole tables. */
 const DELIVERIES = sql.lit(8);
 
 /** The brand `b` of the delivery `d`: the default one where it has none, or one that is gone. */
 const BRAND = sql`coalesce((select b.id from brand b where b.id = d.brand_id), (select b.id from brand b where b.is_default))`;
 
+/** The relation `n (id)` of those from `from` on that failed or wait. */
+function troubled(apps: Applications, from: number): RawBuilder<unknown> {
+  const statuses = statusesOf(['failed', 'partial', 'queued']);
+  if (apps !== null) {
+    return sql`${applications(apps)} cross join ${statuses} cross join lateral (
+      select n.id from notification n where ${ofStatus(from)} order by ${BY_STATUS} limit ${EXAMINED_EACH}) n`;
+  }
+  return sql`(
+    select m.id, row_number() over (partition by m.application_id, m.status order by m.id desc) as place
+      from ${statuses} cross join lateral (
+        select n.id, n.application_id, n.status from notification n where ${ofUnsent(from)}
+         order by n.status desc, n.id desc limit ${LOOKED_AT}) m) n
+    where n.place <= ${EXAMINED_EACH}`;
+}
+
 /** Brands with mails that failed since the notification `from`, the most failures first. Counts the newest notifications alone. */
 export async function findFailingBrands(tx: Tx, apps: Applications, from: number): Promise<FailingBrandRow[]> {
   const { rows } = await sql<FailingBrandRow>`
     with troubled as (
-      select n.id from ${applications(apps)} cross join ${statusesOf(['failed', 'partial', 'queued'])}
-        cross join lateral (
-          select n.id from notification n where ${ofStatus(from)} order by ${BY_STATUS} limit ${EXAMINED_EACH}) n
-       order by n.id desc limit ${EXAMINED}
+      select n.id from ${troubled(apps, from)} order by n.id desc limit ${EXAMINED}
     ), failing as (
       select d.id, d.error, ${BRAND} as brand from troubled n cross join lateral (
         select d.id, d.error, d.brand_id, d.channel, d.status from delivery d
