@@ -167,12 +167,15 @@ export async function loadLargeRegistry(url: string, size: RegistrySize): Promis
 /** Those to which no statement of a load says `on conflict`, nor any foreign key refers: they can do without their keys, too. */
 const KEYLESS = ['resource_override', 'notification', 'delivery'];
 
-/** Drops a table's indexes, but for those that foreign keys need, for loading it; answers the statements that make them again. */
+/**
+ * Drops a table's indexes, but for those that foreign keys need, for loading it; answers the statements that make them again, those of
+ * partitions as well.
+ */
 export async function withoutIndexes(client: pg.Client, table: string): Promise<string[]> {
   const { rows } = await client.query<{ drop: string; make: string }>(
     `select case when c.oid is null then format('drop index %I', i.relname)
                  else format('alter table %I drop constraint %I', $1::text, c.conname) end as drop,
-            case when c.oid is null then pg_get_indexdef(i.oid)
+            case when c.oid is null then replace(pg_get_indexdef(i.oid), ' ON ONLY ', ' ON ')
                  else format('alter table %I add constraint %I %s', $1::text, c.conname, pg_get_constraintdef(c.oid)) end as make
        from pg_index x join pg_class i on i.oid = x.indexrelid
        left join pg_constraint c on c.conindid = i.oid and c.contype in ('p', 'u')

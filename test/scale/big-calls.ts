@@ -110,7 +110,7 @@ export const ADMINISTRATOR_CALLS: readonly BigCall[] = [
     name: 'overrides of a user',
     call: (side, random) => {
       const p = 1 + random.below(side.numbers.people);
-      const { application: a } = overrideOf(side.numbers, p, roundOfAll(3));
+      const { application: a } = overrideOf(side.numbers, p, roundOfAll(side.numbers, 3));
       return side.ask('GET', `/api/users/${email(p)}/apps/${appCode(a)}/resources`);
     },
   },
@@ -132,7 +132,7 @@ export const ADMINISTRATOR_CALLS: readonly BigCall[] = [
     name: 'who can: subjects of a resource',
     call: (side, random) => {
       const p = 1 + random.below(side.numbers.people);
-      const { application: a, isGranted: _, ...question } = overrideOf(side.numbers, p, roundOfAll(3));
+      const { application: a, isGranted: _, ...question } = overrideOf(side.numbers, p, roundOfAll(side.numbers, 3));
       return side.ask('POST', '/api/check/subjects', { as: null, body: { app: appCode(a), ...question } });
     },
   },
@@ -140,7 +140,7 @@ export const ADMINISTRATOR_CALLS: readonly BigCall[] = [
     name: 'what can: resources of a person',
     call: (side, random) => {
       const p = 1 + random.below(side.numbers.people);
-      const { application: a, permission, resourceType } = overrideOf(side.numbers, p, roundOfAll(3));
+      const { application: a, permission, resourceType } = overrideOf(side.numbers, p, roundOfAll(side.numbers, 3));
       const body = { app: appCode(a), email: email(p), permission, resourceType };
       return side.ask('POST', '/api/check/resources', { as: null, body });
     },

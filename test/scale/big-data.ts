@@ -4,23 +4,30 @@
  * twenty. Rows come in the order of time, not of people, as in life: those of one person lie all over a table.
  */
 import { statfsSync } from 'node:fs';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { BASE, loadLargeRegistry, PERMISSIONS, sizeOf, withoutIndexes } from '../../bench/large-registry.ts';
 import { Service } from '../../bench/service.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
+import { PARTITION_IDS } from '../../src/persistence/migrations/partitioned.ts';
+import { openDatabase } from '../../src/persistence/open.ts';
+import { makePartitions } from '../../src/persistence/partitions.ts';
 
 export interface BigSize {
+  people: number;
   overrides: number;
   /** Notifications; every second one has a delivery. */
   inbox: number;
 }
 
-/** Overrides of a person, on average. */
-const EACH = 100;
 /** In every so many-th round each person has something, in the others every fifth. */
 const ALL = 21;
 const FIFTH = 5;
 /** For each row that everybody has on average. */
 const ROUNDS_A_ROW = ALL / FIFTH;
+/** The partitions of a year of notifications, where there are enough rounds. */
+const PARTITIONS = 12;
 /** Rows of one statement, about. */
 const AT_ONCE = 5_000_000;
 export const APPLICATIONS_OF_ONE = 20;
@@ -39,11 +46,19 @@ export interface BigNumbers {
   people: number;
   applications: number;
   resources: number;
+  /** Rounds of overrides. */
+  rounds: number;
 }
 
-export function numbersOf({ overrides }: BigSize): BigNumbers {
-  const { users, applications } = sizeOf(overrides / EACH);
-  return { people: users, applications, resources: Math.max(overrides / 4, RESOURCES_AT_LEAST) };
+export function numbersOf({ people, overrides }: BigSize): BigNumbers {
+  const { applications } = sizeOf(people);
+  const resources = Math.max(overrides / 4, RESOURCES_AT_LEAST);
+  return { people, applications, resources, rounds: roundsOf(eachOf(overrides, people)) };
+}
+
+/** How many rows a person has on average, so that rounds come out whole. */
+function eachOf(rows: number, people: number): number {
+  return Math.round(rows / people / FIFTH) * FIFTH;
 }
 
 /** How many rounds make so many rows a person. */
@@ -71,15 +86,15 @@ export function isActive(p: number): boolean {
 }
 
 /** A round in which everybody has something. */
-export const roundOfAll = (at: number): number => ALL * (1 + (at % APPLICATIONS_OF_ONE));
+export const roundOfAll = ({ rounds }: BigNumbers, at: number): number =>
+  ALL * (1 + (at % Math.min(APPLICATIONS_OF_ONE, rounds / ALL)));
 
 /** Throws when the disk of `directory` has no room for it. */
 export function refuseFullDisk(directory: string, sizes: readonly BigSize[]): void {
   const { bavail, bsize } = statfsSync(directory);
   let needed = SPARE_BYTES;
-  for (const { overrides, inbox } of sizes) {
-    needed += overrides * BYTES.override + inbox * (BYTES.notification + BYTES.delivery);
-    needed += (overrides / EACH) * BYTES.person;
+  for (const { people, overrides, inbox } of sizes) {
+    needed += overrides * BYTES.override + inbox * (BYTES.notification + BYTES.delivery) + people * BYTES.person;
   }
   const gigabytes = (bytes: number): number => Math.round(bytes / 1e9);
   if (bavail * bsize < needed)
@@ -92,7 +107,13 @@ export async function fillBig(url: string, size: BigSize, tell: (line: string) =
   await (await Service.start({ databaseUrl: url, core: null })).stop();
   const { people, applications } = numbersOf(size);
   tell(`${people} people in ${applications} applications`);
-  await loadLargeRegistry(url, { users: people, applications, overrides: 0, auditRecords: people, notifications: 0 });
+  await loadLargeRegistry(url, {
+    users: people,
+    applications,
+    overrides: 0,
+    auditRecords: people / 10,
+    notifications: 0,
+  });
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -100,7 +121,7 @@ export async function fillBig(url: string, size: BigSize, tell: (line: string) =
     await client.query(`set session_replication_role = replica; set maintenance_work_mem = '1GB';
       set max_parallel_workers_per_gather = 0; set max_parallel_maintenance_workers = 1`);
     await fillOverrides(client, size, tell);
-    await fillInbox(client, size, tell);
+    await fillInbox(client, url, size, tell);
     await client.query('checkpoint');
   } finally {
     await client.end();
@@ -109,51 +130,96 @@ export async function fillBig(url: string, size: BigSize, tell: (line: string) =
 
 export async function fillOverrides(client: pg.Client, size: BigSize, tell: (line: string) => void): Promise<void> {
   const numbers = numbersOf(size);
-  const statement = (from: number, to: number, who: number | null) => overrides(numbers, from, to, who);
-  await fill(client, 'resource_override', rounds(EACH, numbers.people), statement, tell);
+  await fill(
+    client,
+    'resource_override',
+    pieces(numbers.rounds, size.people, 1),
+    (one) => overrides(numbers, one),
+    tell,
+  );
   await client.query(`insert into policy_change (revision, nonce, scopes)
     select coalesce(max(revision), 0) + 1, 'big', array['*'] from policy_change`);
 }
 
-export async function fillInbox(client: pg.Client, size: BigSize, tell: (line: string) => void): Promise<void> {
+export async function fillInbox(
+  client: pg.Client,
+  url: string,
+  size: BigSize,
+  tell: (line: string) => void,
+): Promise<void> {
   const numbers = numbersOf(size);
-  const each = Math.round(size.inbox / numbers.people / FIFTH) * FIFTH;
-  const statement = (from: number, to: number, who: number | null) =>
-    notifications(numbers, roundsOf(each), from, to, who);
-  await fill(client, 'notification', rounds(each, numbers.people), statement, tell);
-  const { rows } = await client.query<{ first: string; last: string }>(
-    'select min(id) as first, max(id) as last from notification',
-  );
-  const [first, last] = [Number(rows[0]?.first), Number(rows[0]?.last)];
-  const pieces: Piece[] = [];
-  for (let from = first; from <= last; from += AT_ONCE)
-    pieces.push({ from, to: Math.min(last, from + AT_ONCE - 1), who: null });
-  await fill(client, 'delivery', pieces, deliveries, tell);
+  const rounds = roundsOf(eachOf(size.inbox, size.people));
+  const parts = Math.min(PARTITIONS, rounds / ALL);
+  await makeParts(url, parts);
+  const made = pieces(rounds, size.people, parts);
+  await fill(client, 'notification', made, (one) => notifications(numbers, rounds, one), tell);
+  await fill(client, 'delivery', await piecesOfDeliveries(client, parts), deliveries, tell);
 }
 
-/** A statement's part of the rows; `who` is the one person with many, or null for all. */
+/** As the service makes them: of each number, and one more. */
+async function makeParts(url: string, parts: number): Promise<void> {
+  const options = { dataDir: '', poolSize: 1, migrateOnStart: false, clock: systemClock, log: createLogger('silent') };
+  const database = await openDatabase({ ...options, url });
+  try {
+    for (let part = 1; part <= parts; part++) {
+      await database.change(async (tx) => {
+        await sql.raw(beginPart(part)).execute(tx.kysely);
+        await makePartitions(tx, 'notifications');
+        return { result: null, scopes: ['*'] };
+      });
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+/** Next ids are those of this partition. */
+function beginPart(part: number): string {
+  return `select setval(pg_get_serial_sequence('notification', 'id'), ${Math.max(1, (part - 1) * PARTITION_IDS)})`;
+}
+
+/** A statement's part of the rows: the rounds, or ids, `from` to `to`. */
 interface Piece {
   from: number;
   to: number;
+  /** The one person with many, or null for all. */
   who: number | null;
+  /** Counted from 1. */
+  part: number;
 }
 
-function rounds(each: number, people: number): Piece[] {
-  const count = roundsOf(each);
+function pieces(rounds: number, people: number, parts: number): Piece[] {
   const step = Math.max(ALL, Math.floor((AT_ONCE * ROUNDS_A_ROW) / people / ALL) * ALL);
   // What only one has comes first, so that it is old.
-  const pieces: Piece[] = [{ from: count + 1, to: count + MANY, who: 1 }];
-  for (let from = 1; from <= count; from += step)
-    pieces.push({ from, to: Math.min(count, from + step - 1), who: null });
-  return pieces;
+  const made: Piece[] = [{ from: rounds + 1, to: rounds + MANY, who: 1, part: 1 }];
+  const groups = rounds / ALL;
+  for (let part = 1; part <= parts; part++) {
+    const end = Math.round((groups * part) / parts) * ALL;
+    for (let from = Math.round((groups * (part - 1)) / parts) * ALL + 1; from <= end; from += step)
+      made.push({ from, to: Math.min(end, from + step - 1), who: null, part });
+  }
+  return made;
+}
+
+async function piecesOfDeliveries(client: pg.Client, parts: number): Promise<Piece[]> {
+  const made: Piece[] = [];
+  for (let part = 1; part <= parts; part++) {
+    const { rows } = await client.query<{ first: string; last: string }>(
+      `select min(id) as first, max(id) as last from notification_p${part}`,
+    );
+    const [first, last] = [Number(rows[0]?.first), Number(rows[0]?.last)];
+    for (let from = first; from <= last; from += AT_ONCE)
+      made.push({ from, to: Math.min(last, from + AT_ONCE - 1), who: null, part });
+  }
+  return made;
 }
 
 /** In one transaction with the table made anew: so where `wal_level` is `minimal`, nothing of it goes through the log. */
 async function fill(
   client: pg.Client,
   table: string,
-  pieces: readonly Piece[],
-  statement: (from: number, to: number, who: number | null) => string,
+  all: readonly Piece[],
+  statement: (piece: Piece) => string,
   tell: (line: string) => void,
 ): Promise<void> {
   const startedAt = performance.now();
@@ -162,9 +228,10 @@ async function fill(
   const restore = await withoutIndexes(client, table);
   await client.query(`alter table ${table} disable trigger user; truncate ${table}`);
   let count = 0;
-  for (const [at, { from, to, who }] of pieces.entries()) {
-    count += (await client.query(statement(from, to, who))).rowCount ?? 0;
-    tell(`${table}: ${count} rows after ${seconds()} (${at + 1} of ${pieces.length})`);
+  for (const [at, piece] of all.entries()) {
+    if (table === 'notification' && all[at - 1]?.part !== piece.part) await client.query(beginPart(piece.part));
+    count += (await client.query(statement(piece))).rowCount ?? 0;
+    tell(`${table}: ${count} rows after ${seconds()} (${at + 1} of ${all.length})`);
   }
   for (const make of restore) {
     await client.query(make);
@@ -177,7 +244,7 @@ async function fill(
 }
 
 /** The rounds `from` to `to` as `j`, by the people `p` who have something in them. */
-function pairs({ people, applications }: BigNumbers, from: number, to: number, who: number | null): string {
+function pairs({ people, applications }: BigNumbers, { from, to, who }: Piece): string {
   const every = `case when j % ${ALL} = 0 then 1 else ${FIFTH} end`;
   const whom = who === null ? `generate_series(${every}, ${people}, ${every})` : `generate_series(${who}, ${who})`;
   return `generate_series(${from}, ${to}) j cross join lateral ${whom} p
@@ -186,18 +253,18 @@ function pairs({ people, applications }: BigNumbers, from: number, to: number, w
 
 const types = `(array[${TYPES.map((type) => `'${type}'`).join(', ')}])[j % ${TYPES.length} + 1]`;
 
-function overrides(numbers: BigNumbers, from: number, to: number, who: number | null): string {
+function overrides(numbers: BigNumbers, piece: Piece): string {
   const permission = `(a - 1) * ${PERMISSIONS} + (p + j) % ${PERMISSIONS} + 1`;
   return `
     insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
     select ${BASE} + p, ${BASE} + a, ${types}, 'r' || (p::bigint * 31 + j * 17) % ${numbers.resources},
       ${BASE} + ${permission}, (${permission}) % 2 = 0,
       case when (p + j) % 3 = 0 then 0 when (${permission}) % 2 = 0 then 2 else 1 end
-    from ${pairs(numbers, from, to, who)}`;
+    from ${pairs(numbers, piece)}`;
 }
 
 /** A year of them, in the order of their ids. One in fifty was suppressed, one in two hundred failed; the last twentieth is unread, and one in thirty before it. */
-function notifications(numbers: BigNumbers, all: number, from: number, to: number, who: number | null): string {
+function notifications(numbers: BigNumbers, all: number, piece: Piece): string {
   const at = `now() - interval '365 days' * case when j > ${all} then 1 else 1 - (j - 1 + p::float8 / ${numbers.people}) / ${all} end`;
   return `
     insert into notification (application_id, notification_type_id, person_id, subject, body, payload, status, locale, read_at, created_at)
@@ -205,10 +272,10 @@ function notifications(numbers: BigNumbers, all: number, from: number, to: numbe
       'Invoice ' || j || ' of ' || ${types} || ' ' || p || ' is due on Friday.', '{}',
       case when (p + j) % 50 = 0 then 'suppressed' when (p + j) % 200 = 1 then 'failed' else 'sent' end, 'en',
       case when j > ${all} * 0.95 and j <= ${all} or (p + j) % 30 = 0 then null else ${at} + interval '1 hour' end, ${at}
-    from ${pairs(numbers, from, to, who)}`;
+    from ${pairs(numbers, piece)}`;
 }
 
-function deliveries(from: number, to: number): string {
+function deliveries({ from, to }: Piece): string {
   return `
     insert into delivery (notification_id, channel, status, content, lane, attempts, due_at, sent_at)
     select i, 'email', 'sent', '{}', 'brand:1', 1, null, now() from generate_series(${from}, ${to}, 2) i`;

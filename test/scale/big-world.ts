@@ -88,7 +88,7 @@ export class BigSide {
     const asked = new Map<string, BigQuestion>();
     for (let tries = 0; asked.size < count; tries++) {
       if (tries > count * 10_000) throw new Error(`there are not ${count} members to ask about`);
-      const [p, j] = [1 + random.below(this.numbers.people), roundOfAll(random.below(1000))];
+      const [p, j] = [1 + random.below(this.numbers.people), roundOfAll(this.numbers, random.below(1000))];
       const { application, isGranted, ...question } = overrideOf(this.numbers, p, j);
       if (application > ASKED_APPLICATIONS || !isActive(p)) continue;
       const app = appCode(application);
@@ -244,6 +244,6 @@ function logOf(dir: string): string {
   return `${dir}.log`;
 }
 
-function databaseOf({ overrides, inbox }: BigSize): string {
-  return `big_${overrides}_${inbox}`;
+function databaseOf({ people, overrides, inbox }: BigSize): string {
+  return `big_${people}_${overrides}_${inbox}`;
 }

@@ -20,9 +20,12 @@ import { onServer } from './synchronous-pair.ts';
 const ROWS = Number(process.env.USHER_ROWS ?? 1_000_000);
 const KEPT = process.env.USHER_BIG_DIR;
 const INBOX = Number(process.env.USHER_INBOX ?? ROWS);
-const SMALL_ROWS = Math.max(ROWS / 100, 100_000);
-const LARGE: BigSize = { overrides: ROWS, inbox: INBOX };
-const SMALL: BigSize = { overrides: SMALL_ROWS, inbox: (INBOX * SMALL_ROWS) / ROWS };
+const PEOPLE = Number(process.env.USHER_PEOPLE ?? ROWS / 100);
+const LARGE: BigSize = { people: PEOPLE, overrides: ROWS, inbox: INBOX };
+/** Whole hundreds of people, as the applications are a hundredth of them. */
+const SMALL_PEOPLE = Math.round(PEOPLE / Math.min(100, Math.max(10, Math.max(ROWS, INBOX) / 1_000_000)) / 100) * 100;
+const smaller = (rows: number): number => Math.round((rows * SMALL_PEOPLE) / PEOPLE);
+const SMALL: BigSize = { people: SMALL_PEOPLE, overrides: smaller(ROWS), inbox: smaller(INBOX) };
 
 const run = promisify(execFile);
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
