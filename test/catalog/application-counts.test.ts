@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { sql } from 'kysely';
+import { type KyselyPlugin, type RootOperationNode, sql } from 'kysely';
 import { systemClock } from '../../src/base/clock.ts';
 import { Counts } from '../../src/catalog/application-counts.ts';
+import type { Tx } from '../../src/persistence/database.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 
@@ -88,6 +89,30 @@ forEachDatabase('counting people', (fixture) => {
     expect(await people(1)).toEqual([2]);
   });
 
+  test('what was counted before a failure is not counted again', async () => {
+    let now = 0;
+    let left = 3;
+    const sizes: number[] = [];
+    const database = Object.create(fixture.database, {
+      read: {
+        value: (...[fn]: Parameters<typeof fixture.database.read>) => {
+          now += 300;
+          if (left-- === 0) return Promise.reject(new Error('away'));
+          return fixture.database.read((tx) => fn(withArrays(tx, sizes)));
+        },
+      },
+    });
+    const counts = new Counts(database, { ...systemClock, monotonic: () => now });
+    const ids = Array.from({ length: 25 }, (_, i) => i + 1);
+    // What the applications hold, and people of ten at a time.
+    await expect(counts.of(ids)).rejects.toThrow('away');
+    expect(sizes).toEqual([25, 10, 10]);
+    left = Number.MAX_SAFE_INTEGER;
+    sizes.length = 0;
+    expect((await counts.of(ids)).size).toBe(25);
+    expect(sizes).toEqual([25, 5]);
+  });
+
   test('a count that fails does not fail the next one', async () => {
     let failing = true;
     const database = Object.create(fixture.database, {
@@ -102,3 +127,17 @@ forEachDatabase('counting people', (fixture) => {
     expect((await counts.of([2])).get(2)).toEqual({ people: 0, roles: 0, permissions: 0, admins: 0 });
   });
 });
+
+/** Notes how many ids each statement is about. */
+function withArrays(tx: Tx, sizes: number[]): Tx {
+  const note: KyselyPlugin = {
+    transformQuery: ({ node, queryId }) => {
+      const { parameters } = tx.kysely.getExecutor().compileQuery(node as RootOperationNode, queryId);
+      const ids = parameters.find((value): value is number[] => Array.isArray(value));
+      if (ids !== undefined) sizes.push(ids.length);
+      return node;
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  };
+  return { ...tx, kysely: tx.kysely.withPlugin(note) };
+}
