@@ -11,8 +11,9 @@ import { type BigSide, BigWorld } from './big-world.ts';
 import { onServer } from './synchronous-pair.ts';
 
 /**
- * A database of `USHER_ROWS` overrides, by default a million, and of `USHER_INBOX` notifications, by default as many, beside one of a
- * hundredth of them (of 100,000 at least) and of the same shape: what both are asked in turns must not cost more where there is more.
+ * A database of `USHER_ROWS` overrides, by default a million, of `USHER_INBOX` notifications, by default as many, and of `USHER_PEOPLE`,
+ * by default a hundredth, beside one with a tenth to a hundredth of all, a million rows where that fits, and of the same shape: what both
+ * are asked in turns must not cost more where there is more.
  *
  * 100 million of both need 70 GB and hours. `USHER_BIG_DIR` names a directory in which the databases are kept for a next run, and
  * `PG_BIN` the programs of another PostgreSQL than that of the package. Not part of `npm test`: `npm run test:scale`.
