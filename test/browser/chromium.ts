@@ -15,6 +15,7 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const SHELLS = ['/usr/bin/chromium-headless-shell'];
 
 export interface RunningBrowser {
   readonly context: BrowserContext;
@@ -38,6 +39,16 @@ export async function startChromium(): Promise<RunningBrowser> {
 /** The same without a profile: for tests that need several people at once, each in a context of their own. */
 export async function launchChromium(): Promise<Browser> {
   return await chromium.launch({ executablePath: installed(), headless: true, args: ARGUMENTS });
+}
+
+/**
+ * The same for the tests of the panel, in the headless shell of Chromium where that is installed, or `CHROMIUM_SHELL` names one:
+ * the same engine without windows. Chromium itself starts two processes more for the address bar of each context, which nobody
+ * sees, and they cost more than the page. A test of pushes needs Chromium itself.
+ */
+export async function launchShell(): Promise<Browser> {
+  const executablePath = process.env.CHROMIUM_SHELL ?? SHELLS.find((place) => existsSync(place)) ?? installed();
+  return await chromium.launch({ executablePath, headless: true, args: ARGUMENTS });
 }
 
 function installed(): string {

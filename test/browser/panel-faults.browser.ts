@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, Page, Route } from 'playwright-core';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
+import { launchShell } from './chromium.ts';
 import { openPanel, type PanelOptions, type PanelPage } from './panel.ts';
 import { administer, makeDemo } from './panel-world.ts';
 
@@ -17,7 +17,7 @@ let usher: RunningUsher;
 let browser: Browser;
 
 beforeAll(async () => {
-  [storage, browser] = await Promise.all([createStorage('postgresql'), launchChromium()]);
+  [storage, browser] = await Promise.all([createStorage('postgresql'), launchShell()]);
   usher = await startUsher(storage);
   await makeDemo(usher);
   await administer(usher, 'POST /api/users/admins/apps/atelier', { email: OWNER });

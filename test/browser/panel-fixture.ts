@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
+import { launchShell } from './chromium.ts';
 import { openPanel, type PanelOptions, type PanelPage } from './panel.ts';
 
 /** A service and a browser, for all tests of a file. */
@@ -21,7 +21,7 @@ export function usePanel(
   let usher: RunningUsher;
   let browser: Browser;
   beforeAll(async () => {
-    [storage, browser] = await Promise.all([createStorage(database), launchChromium()]);
+    [storage, browser] = await Promise.all([createStorage(database), launchShell()]);
     usher = await startUsher(storage);
     await fill(usher);
   }, 120_000);

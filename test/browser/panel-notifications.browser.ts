@@ -4,7 +4,7 @@ import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
+import { launchShell } from './chromium.ts';
 import { axeFaults, openPanel, overflow, settled } from './panel.ts';
 
 const MANIFESTS = [
@@ -25,7 +25,7 @@ let smtp: SmtpSink;
 let root: Rest;
 
 beforeAll(async () => {
-  [storage, browser, smtp] = await Promise.all([createStorage('pglite'), launchChromium(), startSmtp()]);
+  [storage, browser, smtp] = await Promise.all([createStorage('pglite'), launchShell(), startSmtp()]);
   usher = await startUsher(storage);
   for (const text of MANIFESTS) await usher.app.manifests.apply(text, { actor: 'cli' });
   root = await Rest.as(usher, 'admin@example.com');

@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { AUDIENCE, type OidcDouble, startOidc } from '../support/oidc.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
+import { launchShell } from './chromium.ts';
 import { openPanel, type PanelPage, settled } from './panel.ts';
 
 let storage: TestStorage;
@@ -12,7 +12,7 @@ let oidc: OidcDouble;
 let browser: Browser;
 
 beforeAll(async () => {
-  [storage, browser, oidc] = await Promise.all([createStorage('postgresql'), launchChromium(), startOidc()]);
+  [storage, browser, oidc] = await Promise.all([createStorage('postgresql'), launchShell(), startOidc()]);
   oidc.addClient({ clientId: 'usher-panel', redirectUris: ['http://localhost/panel/'], jwt: true });
   oidc.accounts.set('ada', { email: 'ada@example.com', email_verified: true, name: 'Ada' });
   oidc.tokenClaims = ['email', 'email_verified'];
