@@ -6,7 +6,7 @@ import { answerOf, effectiveOf, isAllowedByOracle, type OracleQuestion, refusalO
 import type { Operation, Rows } from '../oracle/rows.ts';
 import { History, NAMES, type Names, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
 import { carryOut } from '../support/carry-out.ts';
-import { createStorage, type Kind, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type Kind, type TestStorage } from '../support/databases.ts';
 import { type RunningEdge, startEdge } from '../support/edge.ts';
 import { numberOf } from '../support/revisions.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -76,7 +76,7 @@ interface Instance extends Place {
   usher: RunningUsher;
 }
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`every transport against the oracle during writes (${kind})`, () => {
     let storage: TestStorage;
     let instances: Instance[];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Database } from '../../src/persistence/database.ts';
 import type { Failpoint } from '../../src/persistence/open.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { spawnWriter } from '../support/spawn-writer.ts';
 
 const POINTS: (Failpoint | 'inside')[] = ['inside', 'before-log', 'committing', 'after-commit', 'after-reach'];
@@ -26,7 +26,7 @@ async function traces(database: Database, code: string): Promise<number> {
   });
 }
 
-describe.each(['postgresql', 'pglite'] as const)('kill -9 between the statements of a write (%s)', (kind) => {
+describe.each(KINDS)('kill -9 between the statements of a write (%s)', (kind) => {
   let storage: TestStorage;
 
   beforeAll(async () => {
