@@ -7,8 +7,10 @@ import { sql } from 'kysely';
 import type { Tx } from './database.ts';
 import { PARTITION_IDS, PARTITIONED, type PartitionedTable } from './migrations/partitioned.ts';
 
-/** Held by the transaction that works on partitions. */
+/** Held by the transaction that works on partitions; shared by those that each drop another one. */
 const PARTITION_LOCK = 7_411_532_003;
+/** Held, with a hash of its name, by the transaction that drops a partition. */
+const DROP_LOCK = 741_153_200;
 /** How long the lock of a table is waited for: everybody who needs the table waits meanwhile. */
 const LOCK_MS = 100;
 const STATEMENT_MS = 300_000;
@@ -34,9 +36,9 @@ export interface Partition {
 }
 
 /** Whether the transaction may work on partitions; false while another one does. Its locks are short from here on. */
-async function hold(tx: Tx): Promise<boolean> {
+async function hold(tx: Tx, tryLock = sql`pg_try_advisory_xact_lock(${PARTITION_LOCK})`): Promise<boolean> {
   const { rows } = await sql<{ held: boolean }>`
-    select pg_try_advisory_xact_lock(${PARTITION_LOCK}) as held,
+    select ${tryLock} as held,
       set_config('lock_timeout', ${`${LOCK_MS}`}, true), set_config('statement_timeout', ${`${STATEMENT_MS}`}, true)`.execute(
     tx.kysely,
   );
@@ -153,7 +155,21 @@ interface Candidate {
   readonly unreadDays: number | null;
 }
 
-/** What was detached, or why nothing was; `null`: its rows are not old enough. Undefined while another process works on partitions. */
+/** The partitions whose rows are all old enough, and why those that stay do. Undefined while another process works on partitions. */
+export async function findExpired(
+  tx: Tx,
+  keep: Keep,
+): Promise<readonly (Partition & { readonly held: Held | null })[] | undefined> {
+  if (!(await hold(tx))) return undefined;
+  const over: (Partition & { held: Held | null })[] = [];
+  for (const found of await candidates(tx, keep)) {
+    const now = await verdict(tx, found);
+    if (now !== null) over.push({ ...found.partition, held: now === 'expired' ? null : now });
+  }
+  return over;
+}
+
+/** What was detached, or why nothing was; `null`: it is gone, or its rows are not old enough. Undefined while another process works on partitions. */
 export async function detachExpired(
   tx: Tx,
   { name }: Pick<Partition, 'name'>,
@@ -161,7 +177,7 @@ export async function detachExpired(
 ): Promise<{ detached: readonly string[]; held: Held | null } | undefined> {
   if (!(await hold(tx))) return undefined;
   const nothing = { detached: [], held: null };
-  const found = await candidate(tx, name, keep);
+  const found = (await candidates(tx, keep)).find(({ partition }) => partition.name === name);
   if (found === undefined) return nothing;
   const { partition, also } = found;
   const before = await verdict(tx, found);
@@ -180,21 +196,30 @@ export async function detachExpired(
   return { detached: gone.map(({ name: part }) => part), held: null };
 }
 
-async function candidate(tx: Tx, name: string, keep: Keep): Promise<Candidate | undefined> {
+/** The partitions that something ends in, and that new rows do not go to any more. */
+async function candidates(tx: Tx, keep: Keep): Promise<Candidate[]> {
   const all = await listPartitions(tx);
-  const partition = all.find((one) => one.name === name);
-  if (partition === undefined) return undefined;
-  const { table, number } = partition;
-  const series = Object.entries(SERIES).find(([, { tables }]) =>
-    (tables as readonly string[]).includes(table),
-  )?.[0] as SeriesName;
-  const days =
-    { audit: keep.audit, app_event: keep.events, notification: keep.notifications, delivery: keep.deliveries }[table] ??
-    null;
-  if (days === null || number >= (await currentPartition(tx, series)).number) return undefined;
-  // A delivery without its notification would be found by nobody, an erasure neither.
-  const also = table === 'notification' ? all.filter((one) => one.table === 'delivery' && one.number === number) : [];
-  return { partition, also, days, unreadDays: keep.unread };
+  const days: Readonly<Record<string, number | null>> = {
+    audit: keep.audit,
+    app_event: keep.events,
+    notification: keep.notifications,
+    delivery: keep.deliveries,
+  };
+  const found: Candidate[] = [];
+  for (const series of Object.keys(SERIES) as SeriesName[]) {
+    const { number: current } = await currentPartition(tx, series);
+    const { tables }: Series = SERIES[series];
+    for (const partition of all.filter(({ table, number }) => tables.includes(table) && number < current)) {
+      const { table, number } = partition;
+      const kept = days[table] ?? null;
+      if (kept === null) continue;
+      // A delivery without its notification would be found by nobody, an erasure neither.
+      const also =
+        table === 'notification' ? all.filter((one) => one.table === 'delivery' && one.number === number) : [];
+      found.push({ partition, also, days: kept, unreadDays: keep.unread });
+    }
+  }
+  return found;
 }
 
 /** Rows are numbered before they are committed, and carry the time at which their transaction began: no transaction lasts a day. */
@@ -252,9 +277,13 @@ export async function endReferences(tx: Tx, name: string): Promise<boolean> {
   return true;
 }
 
-/** The second; false where another process made it, undefined while one works on partitions. */
+/**
+ * The second; false where another process made it, undefined while one works on partitions, or drops this one. Several may be dropped at
+ * once: the server removes files after the end of the transaction, whose locks are released by then.
+ */
 export async function dropDetached(tx: Tx, name: string): Promise<boolean | undefined> {
-  if (!(await hold(tx))) return undefined;
+  const alone = sql`pg_try_advisory_xact_lock_shared(${PARTITION_LOCK}) and pg_try_advisory_xact_lock(${DROP_LOCK}, hashtext(${name}))`;
+  if (!(await hold(tx, alone))) return undefined;
   if (!(await listDetached(tx)).includes(name)) return false;
   await sql`drop table ${sql.table(name)}`.execute(tx.kysely);
   return true;

@@ -13,6 +13,7 @@ import {
   detachExpired,
   dropDetached,
   endReferences,
+  findExpired,
   type Held,
   type Keep,
   listDetached,
@@ -32,6 +33,8 @@ const LOOK_MS = 3_600_000;
 /** How often a step is tried whose tables somebody holds, and the pause after it: everybody else has the table then. */
 const TRIES = 5;
 const PAUSE_MS = 1000;
+/** How many partitions are dropped at once: each holds a connection for as long as its files take to be removed. */
+const AT_ONCE = 2;
 
 interface RetentionOptions {
   readonly database: Database;
@@ -118,36 +121,48 @@ export class Retention {
 
   /** Ends what has expired; returns what has and stays. */
   async #shorten(): Promise<{ table: string; reason: Held }[]> {
-    const { database, keep, log } = this.#options;
+    const { keep, log } = this.#options;
     await this.#dropDetached();
     const stays: { table: string; reason: Held }[] = [];
-    for (const partition of await database.read(listPartitions)) {
+    for (const partition of (await this.#step((tx) => findExpired(tx, keep))) ?? []) {
       if (this.#ending.signal.aborted) break;
-      const found = await this.#step((tx) => detachExpired(tx, partition, keep));
+      // Asked again: somebody may have marked a notification as unread, or the partition is gone with another one.
+      const found = partition.held === null ? await this.#step((tx) => detachExpired(tx, partition, keep)) : NOTHING;
       if (found === undefined) break;
-      if (found.held !== null) {
-        stays.push({ table: partition.table, reason: found.held });
-        log.warn({ partition: partition.name, reason: WHY[found.held] }, 'expired partition kept');
+      const held = partition.held ?? found.held;
+      if (held !== null) {
+        stays.push({ table: partition.table, reason: held });
+        log.warn({ partition: partition.name, reason: WHY[held] }, 'expired partition kept');
       }
-      if (found.detached.length === 0) continue;
-      await this.#dropDetached();
+      if (found.detached.length > 0) await this.#dropDetached();
     }
     return stays;
   }
 
+  /** Those of a period end together: what the removal of their files waits for overlaps. */
   async #dropDetached(): Promise<void> {
-    const { database, log } = this.#options;
-    for (const name of await database.read(listDetached)) {
-      if (!(await this.#step((tx) => endReferences(tx, name)))) return;
-      const dropped = await this.#step((tx) => dropDetached(tx, name));
-      if (dropped === undefined) return;
-      if (!dropped) continue;
-      const partition = name.replace(/_gone$/, '');
-      log.info({ partition }, 'expired partition dropped');
-      this.#metrics.dropped(tableOf(partition));
+    const names = await this.#options.database.read(listDetached);
+    for (let at = 0; at < names.length; at += AT_ONCE) {
+      const some = names.slice(at, at + AT_ONCE);
+      for (const name of some) if (!(await this.#step((tx) => endReferences(tx, name)))) return;
+      const dropped = await Promise.all(some.map((name) => this.#drop(name)));
+      if (dropped.includes(undefined)) return;
     }
   }
+
+  async #drop(name: string): Promise<boolean | undefined> {
+    const dropped = await this.#step((tx) => dropDetached(tx, name));
+    if (dropped) {
+      const partition = name.replace(/_gone$/, '');
+      this.#options.log.info({ partition }, 'expired partition dropped');
+      this.#metrics.dropped(tableOf(partition));
+    }
+    return dropped;
+  }
 }
+
+/** Nothing was to be detached. */
+const NOTHING: { readonly detached: readonly string[]; readonly held: Held | null } = { detached: [], held: null };
 
 const WHY: Record<Held, string> = { waiting: 'deliveries wait', unread: 'notifications are unread (retention.unread)' };
 
