@@ -86,6 +86,17 @@ export async function makePartitions(tx: Tx, series: SeriesName): Promise<string
   return made;
 }
 
+/** The series whose new rows have no partition to go to. */
+export async function listLacking(tx: Tx): Promise<SeriesName[]> {
+  const known = new Set((await listPartitions(tx)).map(({ name }) => name));
+  const lacking: SeriesName[] = [];
+  for (const series of Object.keys(SERIES) as SeriesName[]) {
+    const { number } = await currentPartition(tx, series);
+    if (tablesOf(series).some(({ name }) => !known.has(`${name}_p${number}`))) lacking.push(series);
+  }
+  return lacking;
+}
+
 function tablesOf(series: SeriesName): PartitionedTable[] {
   const names: readonly string[] = SERIES[series].tables;
   return PARTITIONED.filter(({ name }) => names.includes(name));

@@ -17,6 +17,7 @@ import {
   type Held,
   type Keep,
   listDetached,
+  listLacking,
   listPartitions,
   makePartitions,
   moveOn,
@@ -56,9 +57,9 @@ export class Retention {
     this.#metrics = new RetentionMetrics(options.registry);
   }
 
-  /** Looks soon, and every hour from then on, until `stop`. */
+  /** Makes what new rows lack at once, looks soon, and every hour from then on, until `stop`. */
   start(): void {
-    this.#wait(FIRST_LOOK_MS);
+    this.#looking = this.#makeMissing().then(() => this.#wait(FIRST_LOOK_MS));
   }
 
   /** Resolves when nothing is under way any more. */
@@ -73,6 +74,18 @@ export class Retention {
     this.#cancel = this.#options.clock.after(ms, () => {
       this.#looking = this.look().then(() => this.#wait(LOOK_MS));
     });
+  }
+
+  /**
+   * A dump may have a sequence from after a step, and the tables from before the partition was made that it leads to. Nothing could be
+   * inserted until a look.
+   */
+  async #makeMissing(): Promise<void> {
+    try {
+      for (const series of await this.#options.database.read(listLacking)) await this.#make(series);
+    } catch (error) {
+      this.#options.log.info({ err: error }, 'partitions not made at the start; the first look makes them');
+    }
   }
 
   /** Does what is due. Never rejects: what is not done now is done an hour later, or by another process. */
