@@ -44,10 +44,35 @@ export function saysSampled(traceparent: string | undefined): boolean {
   return ((digit < LETTERS ? digit : digit + 1) & 1) === 1;
 }
 
+/** The one form that there is today, without what makes it invalid (https://www.w3.org/TR/trace-context/#traceparent-header). */
+const VERSION_00 = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+/** Whether the operator's SDK reads this format. */
+const readsTraceparent = propagation.fields().includes('traceparent');
+
+/** The caller's span. A propagator takes 2.5 µs to read the usual header, a quarter of all that a span costs. */
+function parentOf(carrier: Carrier): Context {
+  const { traceparent, tracestate } = carrier;
+  if (traceparent === undefined) return ROOT_CONTEXT;
+  const isUsual = readsTraceparent && (tracestate === undefined || tracestate === '') && VERSION_00.test(traceparent);
+  if (!isUsual) return propagation.extract(ROOT_CONTEXT, carrier);
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId: traceparent.slice(3, 35),
+    spanId: traceparent.slice(36, 52),
+    traceFlags: Number.parseInt(traceparent.slice(53), 16),
+    isRemote: true,
+  });
+}
+
+interface ServerSpan {
+  readonly attributes: Attributes;
+  /** Milliseconds since the start of the process; without it the span begins now. */
+  readonly startTime?: number;
+}
+
 /** The span of a call that came in: a child of the caller's where `carrier` names one. The operator's sampler decides about it. */
-export function serverSpan(by: Tracer, name: string, carrier: Carrier, attributes: Attributes): Context {
-  const parent = propagation.extract(ROOT_CONTEXT, carrier);
-  return trace.setSpan(parent, by.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent));
+export function serverSpan(by: Tracer, name: string, carrier: Carrier, options: ServerSpan): Context {
+  const parent = parentOf(carrier);
+  return trace.setSpan(parent, by.startSpan(name, { kind: SpanKind.SERVER, ...options }, parent));
 }
 
 /** The headers of a request that leaves, which name the span that is active. Empty without a trace. */
@@ -115,7 +140,7 @@ export async function inCaused<T>(
   work: (span: Span | null) => Promise<T>,
 ): Promise<T> {
   if (tracer === null) return await work(null);
-  const parent = propagation.extract(ROOT_CONTEXT, { traceparent });
+  const parent = parentOf({ traceparent });
   const span = tracer.startSpan(name, options, parent);
   return await within(trace.setSpan(parent, span), span, work);
 }
@@ -188,7 +213,7 @@ export function nowBeginning(call: Beginning | null): void {
 }
 
 /** Does what a call has to wait for within the call's span. */
-export function waiting<T>(wait: () => Promise<T>): Promise<T> {
+export function waiting<T>(wait: () => T): T {
   const call = beginning;
   if (call === null) return wait();
   beginning = null;

@@ -6,7 +6,6 @@
 import type { handleUnaryCall, Metadata, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { GrpcStatus, UsherError } from '../base/errors.ts';
 import type { Carrier } from '../base/tracing.ts';
-import { endCall } from './call-traces.ts';
 import { METHODS, type MethodName } from './metrics.ts';
 import type { FailedStatus } from './status.ts';
 import { CANCELLED, failure, OK, type Reply, type WaitingCalls } from './waiting.ts';
@@ -47,7 +46,7 @@ export function unary(
       const span = traces === null ? null : traces.answered();
       const status = failure(error, index, requestIdOf(call.metadata), log, span);
       metrics.answered(index, status.code);
-      endCall(span, status.code);
+      if (traces !== null) traces.end(span, status.code);
       callback(status);
       return;
     }
@@ -61,7 +60,7 @@ export function unary(
       call.once('cancelled', leave);
       if (call.cancelled) leave();
     } else {
-      if (traces !== null) endCall(traces.answered(), OK);
+      if (traces !== null) traces.end(traces.answered(), OK);
       metrics.answered(index, OK);
       callback(null, answer);
     }

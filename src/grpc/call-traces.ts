@@ -1,6 +1,6 @@
 /**
- * Spans of the calls of the gRPC port. An answer from memory takes microseconds, and to ask the SDK whether it is sampled a tenth of
- * that: such a call gets a span where its caller says that the trace is sampled. A call that waits always asks.
+ * Spans of the calls of the gRPC port. An answer from memory takes microseconds, and a span costs several times that: such a call gets
+ * one where its caller says that the trace is sampled, once it is answered. A call that waits always asks the SDK (docs/adr/0029).
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -9,7 +9,6 @@ import {
   type Beginning,
   type Carrier,
   type Context,
-  inContext,
   markFailed,
   nowBeginning,
   type Span,
@@ -17,6 +16,7 @@ import {
   serverSpan,
   spanOf,
   type Tracer,
+  waiting,
 } from '../base/tracing.ts';
 import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
@@ -60,7 +60,15 @@ const FAULTS: ReadonlySet<string> = new Set([
   'DATA_LOSS',
 ]);
 
-const NO_CARRIER: Carrier = {};
+/** By the place in METHODS: 1 for a method whose calls wait. */
+const WAITS = Uint8Array.from(TRACED, ({ atOnce }) => (atOnce ? 0 : 1));
+
+/** The calls of a connection, which are asked only about one that gets a span. */
+export interface Callers {
+  carrierOf(call: number): Carrier;
+}
+
+const NOBODY: Callers = { carrierOf: () => ({}) };
 
 /**
  * The most spans of answers from memory in a second. One costs ten times the answer that it describes, and callers decide how many of
@@ -69,19 +77,24 @@ const NO_CARRIER: Carrier = {};
 const MOST_AT_ONCE = 500;
 const SECOND_MS = 1000;
 
-/** Follows one call at a time, while its handler runs: a call without a span costs no object. */
+/**
+ * Follows one call at a time, while its handler runs. A call without a span costs no object, and none is kept: to store one that was
+ * just made in one that is old is work for the garbage collector in every call.
+ */
 export class CallTraces implements Beginning {
   readonly #tracer: Tracer;
   #method = 0;
-  #carrier: Carrier = NO_CARRIER;
+  #callers: Callers = NOBODY;
+  #call = 0;
   #begun: Context | null = null;
+  /** Whether the call would have a span even if it does not wait, and since when it runs. */
+  #isSampled = false;
+  #since = 0;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #metrics: Pick<GrpcMetrics, 'untraced'>;
   /** When the second began whose spans are counted. */
-  #since = Number.NEGATIVE_INFINITY;
+  #second = Number.NEGATIVE_INFINITY;
   #spans = 0;
-  /** Whether the call would have a span but for the limit; if it waits, it gets one. */
-  #isLeftOut = false;
 
   constructor(tracer: Tracer, clock: Pick<Clock, 'monotonic'>, metrics: Pick<GrpcMetrics, 'untraced'>) {
     this.#tracer = tracer;
@@ -91,66 +104,87 @@ export class CallTraces implements Beginning {
 
   /** Runs the handler of a call; then `waits` or `answered` must be called, in the same turn. */
   run(method: number, carrier: Carrier, handle: Handle, request: Buffer): Buffer | Promise<Buffer> {
+    this.begins(method, { carrierOf: () => carrier }, 0, carrier.traceparent);
+    return WAITS[method] === 1 ? waiting(() => handle(request)) : handle(request);
+  }
+
+  /**
+   * The handler of a call runs from here on; then `waits` or `answered` must be called, in the same turn. What it waits for it begins
+   * by `waiting`.
+   */
+  begins(method: number, callers: Callers, call: number, traceparent: string | undefined): void {
     this.#method = method;
-    this.#carrier = carrier;
-    this.#begun = null;
-    this.#isLeftOut = false;
-    if ((TRACED[method] as Traced).atOnce && !(saysSampled(carrier.traceparent) && this.#mayTrace())) {
-      nowBeginning(this);
-      return handle(request);
+    this.#callers = callers;
+    this.#call = call;
+    if (traceparent !== undefined && saysSampled(traceparent)) {
+      this.#isSampled = true;
+      this.#since = this.#clock.monotonic();
     }
-    return inContext(this.begin(), () => handle(request));
+    nowBeginning(this);
+  }
+
+  begin(): Context {
+    this.#begun ??= this.#serverSpan({});
+    return this.#begun;
+  }
+
+  #serverSpan(since: { readonly startTime?: number }): Context {
+    const { name, attributes } = TRACED[this.#method] as Traced;
+    return serverSpan(this.#tracer, name, this.#callers.carrierOf(this.#call), { attributes, ...since });
+  }
+
+  /** The span of a call that waits for its answer. */
+  waits(): Span | null {
+    const begun = this.begin();
+    this.#forget();
+    return spanOf(begun);
+  }
+
+  /** The span of a call that was answered or refused at once; null for most. */
+  answered(): Span | null {
+    const begun =
+      this.#begun ?? (this.#isSampled && this.#mayTrace() ? this.#serverSpan({ startTime: this.#since }) : null);
+    this.#forget();
+    return begun === null ? null : spanOf(begun);
+  }
+
+  /** Ends what `answered` gave. In the terms of its beginning: the SDK takes milliseconds since the start of the process for such. */
+  end(span: Span | null, status: number): void {
+    if (span !== null) endCall(span, status, this.#clock.monotonic());
+  }
+
+  #forget(): void {
+    nowBeginning(null);
+    this.#begun = null;
+    // A call whose key is refused comes to `answered` without having begun.
+    this.#isSampled = false;
   }
 
   #mayTrace(): boolean {
-    const now = this.#clock.monotonic();
-    if (now - this.#since >= SECOND_MS) {
-      this.#since = now;
+    if (this.#since - this.#second >= SECOND_MS) {
+      this.#second = this.#since;
       this.#spans = 0;
     }
     if (this.#spans < MOST_AT_ONCE) {
       this.#spans++;
       return true;
     }
-    this.#isLeftOut = true;
+    this.#metrics.untraced++;
     return false;
-  }
-
-  begin(): Context {
-    const { name, attributes } = TRACED[this.#method] as Traced;
-    this.#begun ??= serverSpan(this.#tracer, name, this.#carrier, attributes);
-    return this.#begun;
-  }
-
-  /** The span of a call that waits for its answer. */
-  waits(): Span | null {
-    this.begin();
-    return this.answered();
-  }
-
-  /** The span of a call that was answered or refused at once; null for most. */
-  answered(): Span | null {
-    nowBeginning(null);
-    const begun = this.#begun;
-    this.#begun = null;
-    if (begun === null && this.#isLeftOut) this.#metrics.untraced++;
-    // A call whose key is refused comes here without `run`.
-    this.#isLeftOut = false;
-    return begun === null ? null : spanOf(begun);
   }
 
   /** The span of a stream of messages. */
   stream(method: number, carrier: Carrier): Span | null {
     const { name, attributes } = TRACED[method] as Traced;
-    return spanOf(serverSpan(this.#tracer, name, carrier, attributes));
+    return spanOf(serverSpan(this.#tracer, name, carrier, { attributes }));
   }
 }
 
 /** Ends the span of a call with its status. */
-export function endCall(span: Span | null, status: number): void {
+export function endCall(span: Span | null, status: number, endTime?: number): void {
   if (span === null) return;
   const name = STATUS_NAMES[status] ?? String(status);
   span.setAttribute('rpc.status_code', name);
   if (FAULTS.has(name)) markFailed(span, name);
-  span.end();
+  span.end(endTime);
 }

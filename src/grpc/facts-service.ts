@@ -1,6 +1,7 @@
 /** FactsService at the gRPC port: facts for edges and for clients that decide themselves (docs/reference/facts.md). */
 
 import { create, type DescMethodUnary, toBinary } from '@bufbuild/protobuf';
+import { waiting } from '../base/tracing.ts';
 import type { FactServer } from '../engine/fact-server.ts';
 import type { Watch, WatchBatch } from '../engine/watch.ts';
 import { FactsService, FollowRequestSchema, FollowResponseSchema } from '../gen/usher/facts/v1/facts_pb.ts';
@@ -44,10 +45,11 @@ export function factsMethods({ facts, authorize }: ServedFacts): [string, FrontM
 }
 
 function factsHandle(facts: FactServer, { localName, input }: DescMethodUnary): Handle {
-  return async (request) => {
+  const answer = async (request: Buffer): Promise<Buffer> => {
     const { buffer, byteOffset, byteLength } = await answerFacts(facts, localName, decodeStrictly(input, request));
     return Buffer.from(buffer, byteOffset, byteLength);
   };
+  return (request) => waiting(() => answer(request));
 }
 
 /** Followers at the same revision get the same message: it is encoded once. */

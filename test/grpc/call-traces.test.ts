@@ -30,7 +30,7 @@ test('a caller who samples every call has 500 spans a second of answers from mem
     spans = 0;
     for (let i = 0; i < count; i++) {
       void traces.run(CHECK, SAMPLED, () => ANSWER, ANSWER);
-      endCall(traces.answered(), 0);
+      traces.end(traces.answered(), 0);
     }
     return spans;
   };

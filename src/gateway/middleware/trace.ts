@@ -22,7 +22,7 @@ export function goOnTraced(exchange: Traced, next: NextFunction): void {
   const carrier = { traceparent: req.get('traceparent'), tracestate: req.get('tracestate') };
   const attributes = { 'http.request.method': method, 'url.scheme': req.protocol };
   // The route is unknown until it has matched.
-  const inside = serverSpan(tracer, method, carrier, attributes);
+  const inside = serverSpan(tracer, method, carrier, { attributes });
   exchange.span = spanOf(inside);
   inContext(inside, next);
 }

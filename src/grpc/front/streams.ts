@@ -5,7 +5,8 @@
 
 import { Metadata } from '@grpc/grpc-js';
 import { GrpcStatus } from '../../base/errors.ts';
-import { endCall } from '../call-traces.ts';
+import type { Carrier } from '../../base/tracing.ts';
+import type { Callers } from '../call-traces.ts';
 import type { FailedStatus } from '../status.ts';
 import { CANCELLED, failure, OK } from '../waiting.ts';
 import type { Behind } from './behind.ts';
@@ -54,7 +55,7 @@ export interface Host {
   watchDeadline(deadline: number): void;
 }
 
-export class Streams {
+export class Streams implements Callers {
   readonly #host: Host;
   readonly #open = new OpenStreams();
   readonly passing: Passing;
@@ -223,6 +224,11 @@ export class Streams {
     stream.bodyLength = 0;
   }
 
+  /** What an open call of the front says of its trace. */
+  carrierOf(id: number): Carrier {
+    return (this.get(id) as Stream).head as Head;
+  }
+
   #answer(stream: Stream, message: Buffer): void {
     const { service, outbound } = this.#host;
     const head = stream.head as Head;
@@ -233,12 +239,13 @@ export class Streams {
     try {
       // The caller is of these very headers, and so of this method.
       if (caller.admission?.() !== true) caller.admission = method.authorize(caller.key);
-      answer = traces === null ? handle(message) : traces.run(index, head, handle, message);
+      if (traces !== null) traces.begins(index, this, stream.id, head.traceparent);
+      answer = handle(message);
     } catch (error) {
       const span = traces === null ? null : traces.answered();
       const status = failure(error, index, caller.requestId, log, span);
       metrics.answered(index, status.code);
-      endCall(span, status.code);
+      if (traces !== null) traces.end(span, status.code);
       outbound.fail(stream, status);
       this.#close(stream);
       return;
@@ -248,7 +255,7 @@ export class Streams {
       stream.waiting = service.calls.wait(index, new StreamReply(this, stream), answer);
       return;
     }
-    if (traces !== null) endCall(traces.answered(), OK);
+    if (traces !== null) traces.end(traces.answered(), OK);
     metrics.answered(index, OK);
     if (outbound.answer(stream, answer)) this.#close(stream);
   }
