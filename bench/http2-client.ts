@@ -249,6 +249,8 @@ export class GrpcConnection implements Connection {
       case Type.PING:
         if (!(flags & ACK)) {
           this.#outbox.append(frame(Type.PING, ACK, 0, Buffer.from(buffer.subarray(start, start + size))));
+          // Also between slices, where nobody else flushes.
+          this.flush();
         }
         return;
       case Type.WINDOW_UPDATE:
