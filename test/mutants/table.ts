@@ -17,9 +17,9 @@ export function writeTable(path: string, outcomes: ReadonlyMap<string, Verdict>)
     const [first] = verdict.by;
     const noticed = verdict.kind === 'killed' && first !== undefined;
     const by = noticed ? `\`${first.slice(0, first.indexOf(': '))}.test.ts\`` : `**${verdict.kind}**`;
-    rows.set(name, `| ${name} | \`${file}\` | ${by} | ${noticed ? verdict.by.length : 0} |`);
+    rows.set(name, `| ${name} | \`${file}\` | ${by} |`);
   }
   const listed = MUTANTS.flatMap(({ name }) => rows.get(name) ?? []);
-  const head = '| mistake | in `src/` | noticed by, for example | failing tests there |\n|---|---|---|---|';
+  const head = '| mistake | in `src/` | noticed by, for example |\n|---|---|---|';
   writeFileSync(path, `${before}${BEGIN}\n${head}\n${listed.join('\n')}\n${END}${after}`);
 }

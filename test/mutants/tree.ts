@@ -10,6 +10,8 @@ const ROOT = resolve(import.meta.dirname, '../..');
 /** A mutant may take five times as long as its tests do without it, and this: the machine may be busy. */
 const LIMIT_MS = 300_000;
 
+const ENVIRONMENT = '<rootDir>/test/mutants/environment.ts';
+
 /** Jest's configuration without what the runner has done once for all: to load it takes half of a short run. */
 const CONFIG = Object.entries(
   (createRequire(import.meta.url)('../../jest.config.js') as { default: Record<string, unknown> }).default,
@@ -49,22 +51,22 @@ export class Tree {
   /** Runs a file of tests as it is. */
   async unmutated(file: string): Promise<Unmutated> {
     const begun = performance.now();
-    const { report } = await this.#jest(file, LIMIT_MS);
+    const { report } = await this.#jest(file, LIMIT_MS, false);
     const tests = report?.testResults[0]?.assertionResults ?? [];
     const named = (wanted: string) => tests.filter(({ status }) => status === wanted).map(({ fullName }) => fullName);
     const seconds = Math.ceil((performance.now() - begun) / 1000);
     return { file, passed: named('passed'), failed: named('failed'), seconds };
   }
 
-  /** Makes the mistake, asks its tests one file after the other, the quickest first, until one notices, and undoes it. */
+  /** Makes the mistake, asks its tests one file after the other, the quickest first, until a test notices, and undoes it. */
   async tried(mutant: Mutant, files: readonly Unmutated[]): Promise<Verdict> {
     const path = join(this.#dir, 'src', mutant.file);
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, applied(text, mutant));
     let found: Verdict = { kind: 'survived', by: [] };
     try {
-      for (const { file, passed, seconds } of files.toSorted((one, other) => one.seconds - other.seconds)) {
-        const { report, ended } = await this.#jest(file, LIMIT_MS + 5000 * seconds);
+      for (const { file, passed, failed, seconds } of files.toSorted((one, other) => one.seconds - other.seconds)) {
+        const { report, ended } = await this.#jest(file, LIMIT_MS + 5000 * seconds, failed.length === 0);
         const said = ended ? verdict(file, report, new Set(passed)) : ({ kind: 'late', by: [] } as const);
         if (said.kind === 'killed') return said;
         if (said.kind !== 'survived') found = said;
@@ -89,7 +91,11 @@ export class Tree {
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
-  async #jest(file: string, limitMs: number): Promise<{ report: JestReport | null; ended: boolean }> {
+  async #jest(
+    file: string,
+    limitMs: number,
+    untilNoticed: boolean,
+  ): Promise<{ report: JestReport | null; ended: boolean }> {
     const output = join(this.#dir, 'report.json');
     rmSync(output, { force: true });
     const node = [
@@ -97,7 +103,11 @@ export class Tree {
       '--disable-warning=ExperimentalWarning',
       'node_modules/jest/bin/jest.js',
     ];
-    const config = JSON.stringify({ ...Object.fromEntries(CONFIG), rootDir: this.#dir });
+    const config = JSON.stringify({
+      ...Object.fromEntries(CONFIG),
+      rootDir: this.#dir,
+      ...(untilNoticed ? { testEnvironment: ENVIRONMENT } : {}),
+    });
     const jest = [
       `--config=${config}`,
       '--ci',

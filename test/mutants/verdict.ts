@@ -24,6 +24,9 @@ const BROKEN = /^\s*(?:SyntaxError|ReferenceError)\b|Cannot find (?:module|packa
 /** Jest's own limit of a test: it waited, and says nothing. */
 const LATE = /Exceeded timeout of/;
 
+/** Whether a failure says nothing of the service. */
+export const saysNothing = (message: string): boolean => BROKEN.test(message) || LATE.test(message);
+
 const WHY_CHARS = 1000;
 
 /** Judges the run of one file of tests. `passed`: its tests that pass without the mistake. */
