@@ -97,9 +97,9 @@ export const SENDING: readonly Mutant[] = [
   ),
   mutant(
     'notifications outlive their person',
-    'persistence/migrations/0003-notifications.ts',
-    'delete from notification n using gone where n.person_id = gone.id;',
-    'delete from notification n using gone where n.person_id = -gone.id;',
+    'persistence/migrations/0012-erasure.ts',
+    'delete from notification n using gone where n.person_id = gone.id',
+    'delete from notification n using gone where n.person_id = -gone.id',
     'persistence/notification-rows',
   ),
   mutant(

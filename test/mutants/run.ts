@@ -6,7 +6,7 @@
  *   npm run test:mutants -- --from 40 --to 60 --table docs/testing.md
  *   npm run test:mutants -- --trees 2 --results /tmp/results.jsonl
  *
- * Before that it runs the tests without a mistake: one that fails then notices nothing. `--trees` tries so many mutants at a time.
+ * Before that it runs the tests without a mistake: one that fails then notices nothing. `--trees 2` tries two mutants at a time.
  * `--results` keeps what was found, and begins where a run with that file ended. Ends with 1 unless every mutant was killed:
  * `late` is one whose tests waited, `broken` one that leaves no program. docs/testing.md has the list: `--table` writes into it.
  */
@@ -18,7 +18,7 @@ import teardown from '../support/global-teardown.ts';
 import type { Mutant } from './mutant.ts';
 import { MUTANTS } from './mutants.ts';
 import { writeTable } from './table.ts';
-import { Outdated, Tree, type Unmutated } from './tree.ts';
+import { Outdated, Tree, type Unchanged } from './tree.ts';
 import type { Verdict } from './verdict.ts';
 
 interface Outcome extends Verdict {
@@ -29,24 +29,24 @@ interface Outcome extends Verdict {
 /** What has been found, and is kept in a file where one is named: a JSON value a line. */
 class Results {
   readonly #path: string | undefined;
-  readonly unmutated = new Map<string, Unmutated>();
+  readonly unchanged = new Map<string, Unchanged>();
   readonly outcomes = new Map<string, Outcome>();
 
   constructor(path: string | undefined) {
     this.#path = path;
     if (path === undefined || !existsSync(path)) return;
     for (const line of readFileSync(path, 'utf8').split('\n').filter(Boolean)) {
-      this.#hold(JSON.parse(line) as Unmutated | Outcome);
+      this.#hold(JSON.parse(line) as Unchanged | Outcome);
     }
   }
 
-  add(result: Unmutated | Outcome): void {
+  add(result: Unchanged | Outcome): void {
     this.#hold(result);
     if (this.#path !== undefined) appendFileSync(this.#path, `${JSON.stringify(result)}\n`);
   }
 
-  #hold(result: Unmutated | Outcome): void {
-    if ('passed' in result) this.unmutated.set(result.file, result);
+  #hold(result: Unchanged | Outcome): void {
+    if ('passed' in result) this.unchanged.set(result.file, result);
     else this.outcomes.set(result.name, result);
   }
 }
@@ -69,7 +69,7 @@ const chosen = MUTANTS.slice(Number(values.from ?? 0), values.to === undefined ?
 );
 /** Those whose tests are known to take long come last: a run that is stopped has found more by then. */
 const duration = ({ tests }: Mutant): number =>
-  tests.reduce((sum, file) => sum + (results.unmutated.get(file)?.seconds ?? 0), 0);
+  tests.reduce((sum, file) => sum + (results.unchanged.get(file)?.seconds ?? 0), 0);
 const left = chosen
   .filter(({ name }) => !results.outcomes.has(name))
   .toSorted((one, other) => duration(one) - duration(other));
@@ -82,21 +82,21 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-const running = new Map<string, Promise<Unmutated>>();
+const running = new Map<string, Promise<Unchanged>>();
 
 /** A file of tests is run without a mistake before the first mutant that it has to notice, and once. */
-async function withoutMistake(tree: Tree, file: string): Promise<Unmutated> {
-  const known = results.unmutated.get(file);
+async function withoutMistake(tree: Tree, file: string): Promise<Unchanged> {
+  const known = results.unchanged.get(file);
   if (known !== undefined) return known;
-  const run = running.get(file) ?? tree.unmutated(file);
+  const run = running.get(file) ?? tree.unchanged(file);
   running.set(file, run);
   const result = await run;
-  if (!stopped && !results.unmutated.has(file)) results.add(result);
+  if (!stopped && !results.unchanged.has(file)) results.add(result);
   return result;
 }
 
 async function tried(tree: Tree, mutant: Mutant): Promise<void> {
-  const files: Unmutated[] = [];
+  const files: Unchanged[] = [];
   for (const file of mutant.tests) files.push(await withoutMistake(tree, file));
   const begun = performance.now();
   const verdict = await tree.tried(mutant, files);
@@ -127,7 +127,7 @@ try {
   await teardown();
   for (const tree of trees) tree.delete();
 }
-const faulty = [...new Set(chosen.flatMap(({ tests }) => tests))].flatMap((file) => results.unmutated.get(file) ?? []);
+const faulty = [...new Set(chosen.flatMap(({ tests }) => tests))].flatMap((file) => results.unchanged.get(file) ?? []);
 const failing = faulty.filter(({ passed, failed }) => failed.length > 0 || passed.length === 0);
 for (const { file, failed } of failing) say(`fails without a mistake  ${file}: ${failed[0] ?? 'nothing ran'}`);
 const kinds = chosen.flatMap(({ name }) => results.outcomes.get(name)?.kind ?? []);

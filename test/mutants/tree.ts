@@ -21,7 +21,7 @@ const CONFIG = Object.entries(
 export class Outdated extends Error {}
 
 /** What a file of tests does in a tree without a mistake. */
-export interface Unmutated {
+export interface Unchanged {
   /** Below `test`, without `.test.ts`. */
   readonly file: string;
   readonly passed: readonly string[];
@@ -49,7 +49,7 @@ export class Tree {
   }
 
   /** Runs a file of tests as it is. */
-  async unmutated(file: string): Promise<Unmutated> {
+  async unchanged(file: string): Promise<Unchanged> {
     const begun = performance.now();
     const { report } = await this.#jest(file, LIMIT_MS, false);
     const tests = report?.testResults[0]?.assertionResults ?? [];
@@ -59,7 +59,7 @@ export class Tree {
   }
 
   /** Makes the mistake, asks its tests one file after the other, the quickest first, until a test notices, and undoes it. */
-  async tried(mutant: Mutant, files: readonly Unmutated[]): Promise<Verdict> {
+  async tried(mutant: Mutant, files: readonly Unchanged[]): Promise<Verdict> {
     const path = join(this.#dir, 'src', mutant.file);
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, applied(text, mutant));

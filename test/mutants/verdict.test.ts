@@ -13,13 +13,13 @@ const failed = (fullName: string, ...failureMessages: string[]): Told => ({
 const judged = (assertionResults: readonly Told[], passed: readonly string[] = ['one', 'two', 'three']) =>
   verdict('a/file', { testResults: [{ message: 'Test suite failed to run', assertionResults }] }, new Set(passed));
 
-describe('what a run of tests says of a mutant', () => {
+describe('the verdict on a mutant', () => {
   test('a test that passes without the mistake and fails with it has noticed it', () => {
     const found = judged([failed('one', NOTICED), { status: 'passed', fullName: 'two', failureMessages: [] }]);
     expect(found).toEqual({ kind: 'killed', by: ['a/file: one'], why: NOTICED });
   });
 
-  test('a refusal of the service is noticed, too', () => {
+  test('a refusal by the service is noticed, too', () => {
     expect(judged([failed('one', 'PermissionError: The caller has no rights.\n    at src/x.ts:1:1')]).kind).toBe(
       'killed',
     );
@@ -53,7 +53,7 @@ describe('what a run of tests says of a mutant', () => {
       kind: 'killed',
       by: ['a/file: two'],
     });
-    // Jest adds the failure of what it does after a test to that test: the test itself has said something then.
+    // Jest adds what fails after a test to that test, which has noticed something then.
     expect(judged([failed('one', NOTICED, WAITED)])).toMatchObject({ kind: 'killed', by: ['a/file: one'] });
   });
 });

@@ -19,7 +19,7 @@ export interface JestReport {
   }[];
 }
 
-/** The mistake is none of the service, but one of spelling. */
+/** The mistake is in the spelling, not in what the service does. */
 const BROKEN = /^\s*(?:SyntaxError|ReferenceError)\b|Cannot find (?:module|package)/m;
 /** Jest's own limit of a test: it waited, and says nothing. */
 const LATE = /Exceeded timeout of/;
