@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { KEYS } from '../src/config/keys.ts';
 import { usher } from './cli/harness.ts';
 import { EVALUATOR_MUTANTS } from './engine/evaluator-mutants.ts';
+import { AHEAD_MUTANTS } from './engine/model/ahead-mutants.ts';
 import { DURABILITY_MUTANTS } from './engine/model/durability-mutants.ts';
 import { MODEL_MUTANTS } from './engine/model/mutants.ts';
 import { MUTANTS } from './mutants/mutants.ts';
@@ -98,6 +99,7 @@ describe('the documents', () => {
       `(\`test/mutants\`: ${String(MUTANTS.length)})`,
       `\`test/engine/evaluator-mutants.ts\`: ${String(Object.keys(EVALUATOR_MUTANTS).length)},`,
       `\`test/engine/model/durability-mutants.ts\`: ${String(Object.keys(DURABILITY_MUTANTS).length)}`,
+      `\`test/engine/model/ahead-mutants.ts\`: ${String(Object.keys(AHEAD_MUTANTS).length)}`,
       `\`test/engine/model/mutants.ts\`: ${String(Object.keys(MODEL_MUTANTS).length)})`,
     ])
       expect(read('docs/testing.md')).toContain(count);

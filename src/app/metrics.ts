@@ -192,6 +192,16 @@ function exposeCaches(registry: Registry, engine: Engine): void {
       for (const { app, kind, count } of engine.unknownCodes.counts()) this.inc({ app, kind }, count);
     },
   });
+  new Counter({
+    name: 'usher_facts_ahead_total',
+    help: 'Facts in use that were due, by what became of reading them again ahead of their expiry.',
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(counters.ahead.outcomes)) this.inc({ outcome }, count);
+    },
+  });
   new Gauge({
     name: 'usher_cache_entries',
     help: 'Entries held in memory, by kind.',

@@ -20,6 +20,7 @@ export class EngineCounters {
   /** How often everything was dropped, and how many of these drops were because the database's history had changed. */
   drops = 0;
   restores = 0;
+  readonly ahead = new AheadCounters();
   /** Where facts are read from a replica. */
   replica: ReplicaCounters | null = null;
 
@@ -33,6 +34,20 @@ export class EngineCounters {
 
 /** The largest batch counted in each place of `batchSizes`. */
 export const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256] as const;
+
+/** What became of facts that were due when a question used them (ahead.ts). */
+export class AheadCounters {
+  readonly outcomes = {
+    /** Read again, as policies and as needs of people and members. */
+    read: 0,
+    /** The statement failed: the facts keep their expiry. */
+    failed: 0,
+    /** A change or a question's own read came first. */
+    overtaken: 0,
+    /** Too many waited: left to a later question, or to their expiry. */
+    'left-out': 0,
+  };
+}
 
 /** Why a replica is left alone for a while: it did not answer in time, or what it said cannot be used. */
 export const REPLICA_PAUSES = ['failed', 'other-history', 'too-old'] as const;

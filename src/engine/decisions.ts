@@ -37,8 +37,8 @@ export interface DecisionFacts {
 
 interface CachedDecision {
   readonly decision: Decision;
-  /** Monotonic milliseconds: when the first of its facts expires. */
-  readonly expires: number;
+  /** Monotonic milliseconds: when the first of its facts is due. It is made from facts again then, so that they are read ahead. */
+  readonly due: number;
   readonly policy: Lease;
   readonly person: Lease;
   readonly member: Lease;
@@ -49,7 +49,7 @@ interface CachedDecision {
 const ALWAYS: Lease = Object.freeze({ live: true });
 
 /**
- * Decisions by question. An entry is valid while all its leases are live and none of its facts has expired; the LRU map
+ * Decisions by question. An entry is valid while all its leases are live and none of its facts is due; the LRU map
  * itself knows nothing of time.
  *
  * A full cache stores a decision only when it was made before, not long ago: where more questions alternate than fit, each
@@ -75,20 +75,18 @@ export class Decisions {
   }
 
   protected isValid(cached: CachedDecision, now: number): boolean {
-    return (
-      cached.expires > now && cached.policy.live && cached.person.live && cached.member.live && cached.overrides.live
-    );
+    return cached.due > now && cached.policy.live && cached.person.live && cached.member.live && cached.overrides.live;
   }
 
   put(key: QuestionKey, decision: Decision, { policy, person, member, overrides }: DecisionFacts): void {
     if (this.#entries.size >= this.#entries.max && !this.#wasMade(key)) return;
-    let expires = policy.expires;
-    if (person.expires < expires) expires = person.expires;
-    if (member.expires < expires) expires = member.expires;
-    if (overrides !== null && overrides.expires < expires) expires = overrides.expires;
+    let due = policy.due;
+    if (person.due < due) due = person.due;
+    if (member.due < due) due = member.due;
+    if (overrides !== null && overrides.due < due) due = overrides.due;
     this.#entries.set(key, {
       decision,
-      expires,
+      due,
       policy: policy.lease,
       person: person.lease,
       member: member.lease,

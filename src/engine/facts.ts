@@ -31,17 +31,21 @@ export interface Fact<T> {
   readAt: number;
   /** Monotonic milliseconds, an integer: the end of its use, except for the question that it was read for. */
   expires: number;
+  /** The same, never after `expires`: a question that uses it later has it read again (ahead.ts). */
+  due: number;
   readonly lease: Lease;
 }
 
 /** A small fact that is its own lease: saves one object per fact, and one access per answer. */
 class LeasedFact<T> implements Fact<T>, Lease {
+  // What each answer reads comes first, next to each other in memory.
+  readonly lease: Lease;
+  live = true;
+  due: number;
   value: T;
+  expires: number;
   revision: Revision;
   readAt: number;
-  expires: number;
-  live = true;
-  readonly lease: Lease;
 
   /** @param lease a separate lease for a large value, which a decision derived from it must not keep in memory */
   constructor(value: T, revision: Revision, readAt: number, expires: number, lease: Lease | null) {
@@ -49,6 +53,7 @@ class LeasedFact<T> implements Fact<T>, Lease {
     this.revision = revision;
     this.readAt = readAt;
     this.expires = expires;
+    this.due = dueAt(readAt, expires);
     this.lease = lease ?? this;
   }
 }
@@ -343,6 +348,7 @@ export class Facts {
     fact.revision = revision;
     fact.readAt = readAt;
     fact.expires = this.expiry(readAt);
+    fact.due = dueAt(readAt, fact.expires);
   }
 
   /** Counts from when the statement was sent, not answered. An integer needs no heap object. */
@@ -366,6 +372,11 @@ export function usable<T>(fact: Fact<T> | undefined, now: number, askedAt: numbe
 
 export function wasReadBefore(a: Fact<unknown>, b: Fact<unknown>): boolean {
   return isOlder(a, b.revision, b.readAt);
+}
+
+/** Early enough that a fact in use every few seconds is read again before half of its life is over. */
+function dueAt(readAt: number, expires: number): number {
+  return Math.floor(readAt + 0.4 * (expires - readAt));
 }
 
 function isOlder(held: Fact<unknown>, revision: Revision, sentAt: number): boolean {

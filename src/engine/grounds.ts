@@ -1,6 +1,7 @@
+import type { Ahead } from './ahead.ts';
 import type { DecisionFacts } from './decisions.ts';
 import { evaluate, type PolicyPermission } from './evaluate.ts';
-import { type Fact, type Facts, usable, wasReadBefore } from './facts.ts';
+import { type Fact, type Facts, type ResourceOverrides, usable, wasReadBefore } from './facts.ts';
 import type { Loader } from './loader.ts';
 import type { Policy } from './policy.ts';
 import type { Decision, Question, Subject } from './types.ts';
@@ -17,7 +18,7 @@ export interface KeptQuestion {
 /** The facts behind a question's decision, with what the policy says of its permission: a whole policy is large, and may be dead. */
 export interface HeldFacts extends Pick<DecisionFacts, 'person' | 'member' | 'overrides'> {
   readonly permission: PolicyPermission;
-  readonly policy: Pick<Fact<Policy>, 'lease' | 'expires'>;
+  readonly policy: Pick<Fact<Policy>, 'lease' | 'due'>;
 }
 
 export function keepQuestion(question: Question): KeptQuestion {
@@ -31,7 +32,7 @@ export function holdFacts(question: Question, { policy, person, member, override
   const isKnownType =
     question.resourceType === '' || resourceTypes === null || resourceTypes.has(question.resourceType);
   if (permission === undefined || !isKnownType) return null;
-  return { policy: { lease: policy.lease, expires: policy.expires }, permission, person, member, overrides };
+  return { policy: { lease: policy.lease, due: policy.due }, permission, person, member, overrides };
 }
 
 /** The decision of the question that holds them. */
@@ -43,28 +44,50 @@ export function decidedBy({ person, member, permission, overrides }: HeldFacts):
 export class GroundsFinder {
   readonly #facts: Facts;
   readonly #loader: Loader;
+  readonly #ahead: Pick<Ahead, 'note'>;
 
-  constructor(facts: Facts, loader: Loader) {
+  constructor(facts: Facts, loader: Loader, ahead: Pick<Ahead, 'note'>) {
     this.#facts = facts;
     this.#loader = loader;
+    this.#ahead = ahead;
   }
 
-  /** The facts of a decision, if all are cached: live, hence true at the cursor, not expired, of one incarnation of the application. */
+  /**
+   * The facts of a decision, if all are cached: live, hence true at the cursor, not expired, of one incarnation of the application.
+   * What is due of them is noted to be read again.
+   */
   find(subject: Subject, now: number, asked: number): DecisionFacts | null {
-    const policy = usable(this.#facts.policy(subject.app), now, asked);
-    if (policy === undefined) return null;
+    const policy = this.#facts.policy(subject.app);
     const about = this.#facts.about(subject.email);
     const found = about?.members.get(subject.app);
-    const person = usable(about?.person, now, asked);
-    const member = usable(found?.fact, now, asked);
-    if (person === undefined || member === undefined || !this.isSameApp(policy, member)) return null;
-    if (subject.resourceType === '') return { policy, person, member, overrides: null };
-    const overrides = usable(found?.overrides?.get(subject.resourceType)?.get(subject.resourceId), now, asked);
-    if (overrides === undefined || !this.isSameApp(policy, overrides)) return null;
+    const person = about?.person;
+    if (policy === undefined || person === undefined || found === undefined) return null;
+    const member = found.fact;
+    if (!this.isSameApp(policy, member)) return null;
+    let overrides: Fact<ResourceOverrides> | null = null;
+    if (subject.resourceType !== '') {
+      const held = found.overrides?.get(subject.resourceType)?.get(subject.resourceId);
+      if (held === undefined || !this.isSameApp(policy, held)) return null;
+      overrides = held;
+    }
+    const isDue =
+      policy.due <= now || person.due <= now || member.due <= now || (overrides !== null && overrides.due <= now);
+    // Not the object that is returned: if it never leaves, it need not be made.
+    if (isDue && !this.#isUsable(subject, { policy, person, member, overrides }, now, asked)) return null;
     return { policy, person, member, overrides };
   }
 
-  /** Whether all are as `find` would find them: a lease ends with its fact, whatever the reason. */
+  /** Of facts that are due: whether none has expired. Then they are noted. */
+  #isUsable(subject: Subject, facts: DecisionFacts, now: number, asked: number): boolean {
+    const { policy, person, member, overrides } = facts;
+    for (const fact of [policy, person, member, overrides]) {
+      if (fact !== null && usable<unknown>(fact, now, asked) === undefined) return false;
+    }
+    this.#ahead.note(subject, facts, now);
+    return true;
+  }
+
+  /** Whether all are as `find` would find them, and none is due: a lease ends with its fact, whatever the reason. */
   isValid({ policy, person, member, overrides }: HeldFacts, now: number): boolean {
     return (
       isLive(policy, now) &&
@@ -115,6 +138,6 @@ export class GroundsFinder {
   }
 }
 
-function isLive({ lease, expires }: Pick<Fact<unknown>, 'lease' | 'expires'>, now: number): boolean {
-  return lease.live && expires > now;
+function isLive({ lease, due }: Pick<Fact<unknown>, 'lease' | 'due'>, now: number): boolean {
+  return lease.live && due > now;
 }

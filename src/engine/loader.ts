@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { unavailable } from '../base/errors.ts';
+import { type UsherError, unavailable } from '../base/errors.ts';
 import type { EngineCounters } from './counters.ts';
 import type { Facts } from './facts.ts';
 import { type Follower, STATEMENT_MS, type Ticket } from './follower.ts';
@@ -67,8 +67,33 @@ export class Loader {
 
   /** The same for a person, a member and, with a resource, its overrides. `app` may be '': the person alone. */
   member(need: MemberNeed): Promise<void> {
-    const { email, app, resourceType, resourceId } = need;
-    return this.#ask(this.#members, `${app}:${email}:${resourceType}:${resourceId}`, need);
+    return this.#ask(this.#members, keyOf(need), need);
+  }
+
+  /** Whether `hasSpare` may ever be true: not where the database is part of this process, and has one connection. */
+  get everHasSpare(): boolean {
+    return this.#options.source.parallelism > 1;
+  }
+
+  /** Whether a statement more leaves one for a question: nothing waits, and at least two more may run at once. */
+  get hasSpare(): boolean {
+    const waiting = this.#policies.waiting + this.#members.waiting;
+    return waiting === 0 && this.#inFlight + 2 <= this.#options.source.parallelism;
+  }
+
+  /** As `policy`, for nobody: sent at once, in a statement of its own. Who comes to need the same meanwhile joins. */
+  policyAgain(app: string): Promise<void> {
+    return this.#again(
+      this.#policies,
+      [app],
+      (name) => name,
+      ([name]) => this.#readPolicy(name as string),
+    );
+  }
+
+  /** The same for at most MAX_NEEDS members. What is being read already is left out. */
+  membersAgain(needs: readonly MemberNeed[]): Promise<void> {
+    return this.#again(this.#members, needs, keyOf, (left) => this.#readMembers(left));
   }
 
   /** Stops joins of sent statements: their replies will be discarded. */
@@ -95,6 +120,22 @@ export class Loader {
     return queue.add(key, need, caller);
   }
 
+  async #again<N>(
+    queue: Queue<N>,
+    needs: readonly N[],
+    keyed: (need: N) => string,
+    read: (needs: readonly N[]) => Promise<void>,
+  ): Promise<void> {
+    const loads: Load<N>[] = [];
+    for (const need of needs) {
+      const key = keyed(need);
+      if (queue.find(key) === undefined) loads.push(queue.open(key, need, null));
+    }
+    if (loads.length === 0) return;
+    const failure = await this.#run(queue, loads, () => read(loads.map(({ need }) => need)));
+    if (failure !== undefined) throw failure;
+  }
+
   /** Sends as many statements as may run at once; policies and members alternate, so that neither starves the other. */
   #send(): void {
     const { source } = this.#options;
@@ -119,10 +160,14 @@ export class Loader {
     void this.#run(this.#members, loads, () => this.#readMembers(needs));
   }
 
-  /** Never rejects: failures go to the waiting callers. */
-  async #run<N>(queue: Queue<N>, loads: readonly Load<N>[], read: () => Promise<void>): Promise<void> {
+  /** Never rejects: failures go to the waiting callers, and are the result. */
+  async #run<N>(
+    queue: Queue<N>,
+    loads: readonly Load<N>[],
+    read: () => Promise<void>,
+  ): Promise<UsherError | undefined> {
     this.#inFlight++;
-    let failure: unknown;
+    let failure: UsherError | undefined;
     try {
       await this.#traced(loads, read);
     } catch (error) {
@@ -132,6 +177,7 @@ export class Loader {
     this.#inFlight--;
     queue.settle(loads, failure);
     this.#send();
+    return failure;
   }
 
   #traced<N>(loads: readonly Load<N>[], read: () => Promise<void>): Promise<void> {
@@ -197,6 +243,10 @@ export class Loader {
   }
 }
 
+function keyOf({ email, app, resourceType, resourceId }: MemberNeed): string {
+  return `${app}:${email}:${resourceType}:${resourceId}`;
+}
+
 function join<N>(load: Load<N>, caller: TracedCaller): void {
   if (load.traced !== null) caller.joined(load.traced);
   else if (load.callers === null) load.callers = [caller];
@@ -217,6 +267,13 @@ class Queue<N> {
   }
 
   add(key: string, need: N, caller: TracedCaller | null): Promise<void> {
+    const load = this.open(key, need, caller);
+    this.#waiting.push(load);
+    return load.done;
+  }
+
+  /** A load that may be joined, and does not wait for a statement here. */
+  open(key: string, need: N, caller: TracedCaller | null): Load<N> {
     let settle: Load<N>['settle'] = { resolve: () => undefined, reject: () => undefined };
     const done = new Promise<void>((resolve, reject) => {
       settle = { resolve, reject };
@@ -224,9 +281,8 @@ class Queue<N> {
     // Every waiting caller may have left by then; those that have not handle the rejection themselves.
     done.catch(() => undefined);
     const load: Load<N> = { key, need, done, settle, callers: caller === null ? null : [caller], traced: null };
-    this.#waiting.push(load);
     this.#open.set(key, load);
-    return done;
+    return load;
   }
 
   take(count: number): Load<N>[] {

@@ -1,6 +1,7 @@
 /** How an engine is configured, and the options of a question. */
 
 import type { Clock } from '../base/clock.ts';
+import type { Ahead } from './ahead.ts';
 import type { Batch } from './batch.ts';
 import type { Decisions } from './decisions.ts';
 import { PERSON } from './fact-sizes.ts';
@@ -71,6 +72,7 @@ export interface EngineParts {
   Facts: typeof Facts;
   Follower: typeof Follower;
   Loader: typeof Loader;
+  Ahead: typeof Ahead;
   Replica: typeof Replica;
   Decisions: typeof Decisions;
   GroundsFinder: typeof GroundsFinder;

@@ -1,5 +1,6 @@
 /** What an engine keeps its facts with. */
 
+import { Ahead } from './ahead.ts';
 import { type EngineCounters, ReplicaCounters } from './counters.ts';
 import { FactServer } from './fact-server.ts';
 import { Facts } from './facts.ts';
@@ -51,7 +52,15 @@ export function makeParts(
     defer,
     traces,
   });
-  const grounds = new (parts?.GroundsFinder ?? GroundsFinder)(facts, loader);
+  const ahead = new (parts?.Ahead ?? Ahead)({
+    clock,
+    loader,
+    counters: counters.ahead,
+    paceMs: tickMs,
+    againMs: cache.ttlMs / 20,
+    isOpen,
+  });
+  const grounds = new (parts?.GroundsFinder ?? GroundsFinder)(facts, loader, ahead);
   const served = new FactServer({ source, clock, facts, loader, follower, grounds, isOpen });
   return { facts, follower, loader, grounds, served };
 }

@@ -5,7 +5,7 @@ import type { Fact, Lease } from '../../src/engine/facts.ts';
 import { ask, CACHE, fixture } from './fakes.ts';
 
 const fact = <T>(value: T, lease: Lease = { live: true }): Fact<T> => {
-  return { value, revision: 1, readAt: 0, expires: 1000, lease };
+  return { value, revision: 1, readAt: 0, expires: 1000, due: 1000, lease };
 };
 const grounds = (lease?: Lease): DecisionFacts => ({
   policy: fact(

@@ -73,7 +73,7 @@ const checks = measure(
     const [address = '', app = '', permission = '', resourceType = '', resourceId = ''] = text.split(' ');
     const kept = keepQuestion({ email: address, app, permission, resourceType, resourceId });
     const fact = { value: null, revision: 1, readAt: 1, expires: 1e9, lease: { live: true } } as never;
-    const policy = { lease: { live: true }, expires: 1e9 + n };
+    const policy = { lease: { live: true }, due: 1e9 + n };
     kept.held = { policy, permission: fact, person: fact, member: fact, overrides: fact };
     cache.put(text, { kept, level: Level.NONE, used: true });
   },

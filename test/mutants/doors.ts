@@ -19,7 +19,7 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'a cached decision is served after its facts have expired',
     'engine/decisions.ts',
-    'cached.expires > now &&',
+    'cached.due > now &&',
     '',
     'engine/engine',
   ),

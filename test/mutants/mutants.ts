@@ -1,3 +1,4 @@
+import { AHEAD } from './ahead.ts';
 import { CREDENTIALS, DOORS } from './doors.ts';
 import { DRY_RUNS } from './dry-runs.ts';
 import { EARLY_RELEASE } from './early-release.ts';
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...WATCH,
   ...EDGES,
   ...REPLICAS,
+  ...AHEAD,
   ...EARLY_RELEASE,
   ...CREDENTIALS,
   ...GUARDS,

@@ -145,14 +145,14 @@ export const QUESTIONS: readonly Mutant[] = [
   mutant(
     'a kept question holds facts that have ended',
     'engine/grounds.ts',
-    'return lease.live && expires > now;',
-    'return expires > now;',
+    'return lease.live && due > now;',
+    'return due > now;',
     'engine/grounds',
   ),
   mutant(
     'a kept question holds facts that have expired',
     'engine/grounds.ts',
-    'return lease.live && expires > now;',
+    'return lease.live && due > now;',
     'return lease.live;',
     'engine/grounds',
   ),

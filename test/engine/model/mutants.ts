@@ -57,13 +57,13 @@ function expiring(at: () => number): Make {
   return decisions(
     class extends Decisions {
       override put(key: QuestionKey, decision: Decision, grounds: DecisionFacts): void {
-        const expires = at();
+        const due = at();
         const { policy, person, member, overrides } = grounds;
         super.put(key, decision, {
-          policy: { ...policy, expires },
-          person: { ...person, expires },
-          member: { ...member, expires },
-          overrides: overrides && { ...overrides, expires },
+          policy: { ...policy, due },
+          person: { ...person, due },
+          member: { ...member, due },
+          overrides: overrides && { ...overrides, due },
         });
       }
     },
@@ -132,7 +132,7 @@ export const MODEL_MUTANTS: Readonly<Record<string, Make>> = {
     parts: {
       GroundsFinder: class extends GroundsFinder {
         override isValid({ policy, person, member, overrides }: HeldFacts, now: number): boolean {
-          return [policy, person, member, overrides ?? member].every(({ expires }) => expires > now);
+          return [policy, person, member, overrides ?? member].every(({ due }) => due > now);
         }
       },
     },
