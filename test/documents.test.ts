@@ -88,7 +88,7 @@ describe('the documents', () => {
   });
 
   test('the table of docs/testing.md matches the existing mutants and tests', () => {
-    const rows = [...read('docs/testing.md').matchAll(/^\| (.+?) \| `(\S+)` \| `(\S+\.test\.ts)` \| \d+ \|$/gm)];
+    const rows = [...read('docs/testing.md').matchAll(/^\| (.+?) \| `(\S+)` \| `(\S+\.test\.ts)` \|$/gm)];
     const files = new Map(MUTANTS.map(({ name, file }) => [name, file]));
     const wrong = rows.filter(
       ([, name = '', file, noticed]) => files.get(name) !== file || !existsSync(join(ROOT, 'test', String(noticed))),
