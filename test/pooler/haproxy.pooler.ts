@@ -87,7 +87,7 @@ class Pair {
     const all = [this.primary.pid, ...stdout.trim().split('\n').map(Number)];
     for (const pid of all) process.kill(pid, 'SIGSTOP');
     this.#ends.push(() => {
-      for (const pid of all) process.kill(pid, 'SIGCONT');
+      for (const pid of all) proceed(pid);
     });
   }
 
@@ -120,6 +120,15 @@ class Pair {
   }
 }
 
+/** Once the first process goes on, it may have ended others before their turn. */
+function proceed(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT');
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ESRCH') throw error;
+  }
+}
+
 async function isAllowed({ app, rest }: RunningUsher, email: string, minRevision?: string): Promise<boolean> {
   const response = await fetch(`${rest}/api/check`, {
     method: 'POST',
@@ -144,10 +153,11 @@ class Load {
   readonly unanswered = { warm: [] as string[], cold: [] as string[] };
   readonly slowestMs = { warm: 0, cold: 0 };
   readonly checks = { warm: 0, cold: 0 };
-  /** When a write was acknowledged that began after the end of the primary and after the last refusal; 0 until then. */
+  /** When a write was acknowledged that began after the end of the primary and after the last one that was refused; 0 until then. */
   goodAgain = 0;
-  /** When the primary ended, or a write was refused after that. */
+  /** When the primary ended, or the last write began that was refused: one may be told so long after another is acknowledged. */
   interrupted = Number.POSITIVE_INFINITY;
+  #goodSince = 0;
   readonly #end = new AbortController();
   readonly #pair: Pair;
   readonly #work: Promise<unknown>;
@@ -175,11 +185,14 @@ class Load {
       try {
         const roles = n % 2 === 0 ? ['reader'] : [];
         this.acknowledged.push(await this.#pair.write({ kind: 'roles-of-user', app: 'shop', email, roles }));
-        if (begun > this.interrupted && this.goodAgain === 0) this.goodAgain = performance.now();
+        if (begun > this.interrupted && this.goodAgain === 0) {
+          this.goodAgain = performance.now();
+          this.#goodSince = begun;
+        }
       } catch (error) {
         this.refused.add((error as { code?: string }).code ?? String(error));
-        if (this.interrupted < performance.now()) this.interrupted = performance.now();
-        this.goodAgain = 0;
+        if (this.interrupted < begun) this.interrupted = begun;
+        if (begun > this.#goodSince) this.goodAgain = 0;
         // A refusal may come without anything that waits, and timers have to have their turn.
         await setImmediate();
       }
