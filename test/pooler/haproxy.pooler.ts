@@ -153,9 +153,9 @@ class Load {
   readonly unanswered = { warm: [] as string[], cold: [] as string[] };
   readonly slowestMs = { warm: 0, cold: 0 };
   readonly checks = { warm: 0, cold: 0 };
-  /** When a write was acknowledged that began after the end of the primary and after the last one that was refused; 0 until then. */
+  /** When a write was acknowledged that began after the promotion and after the last one that was refused; 0 until then. */
   goodAgain = 0;
-  /** When the primary ended, or the last write began that was refused: one may be told so long after another is acknowledged. */
+  /** When the primary ended, the standby was promoted, or the last write began that was refused: one may hear so long after another is acknowledged. */
   interrupted = Number.POSITIVE_INFINITY;
   #goodSince = 0;
   readonly #end = new AbortController();
@@ -171,6 +171,12 @@ class Load {
       this.#ask('cold', (n) => `stranger${n}@example.com`, false),
     ]);
     this.#work.catch(() => undefined);
+  }
+
+  /** The standby takes writes from now on: one that was acknowledged while the primary was just ending says nothing of it. */
+  promoted(): void {
+    this.interrupted = performance.now();
+    this.goodAgain = 0;
   }
 
   /** Rejects with what no load should meet, an answer that is wrong among it. */
@@ -231,6 +237,7 @@ async function failover(
     const reached = pair.reached(seen.signal).then((at) => at && at - ended);
     await pair.there.query('select pg_promote()');
     const promotedMs = performance.now() - ended;
+    load.promoted();
     while (load.goodAgain === 0 && performance.now() < ended + 30_000) await delay(20);
     await delay(1000);
     seen.abort();
