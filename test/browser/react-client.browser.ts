@@ -347,7 +347,6 @@ describe('the bell', () => {
 
 // No push service is reached here: the browser's own subscription is replaced by one of a push service on this machine.
 test('pushes are subscribed and ended for the person who is signed in, and one of somebody else does not count', async () => {
-  // Nobody whose subscriptions a first attempt could have left behind.
   const person = newcomer();
   const api = await Rest.as(usher, person);
   const { vapidPublicKey } = (await api.get('/api/profile/me/push/vapid-key')).body.data;
@@ -366,7 +365,7 @@ test('pushes are subscribed and ended for the person who is signed in, and one o
     { endpoint: subscription.endpoint, deviceLabel: expect.stringContaining('Chrome') },
   ]);
 
-  // Somebody else at the same browser has none. The answer about her comes late.
+  // Somebody else at the same browser has none; the answer about her comes late, and stands on the page a frame after that.
   const asked = Promise.withResolvers<Route>();
   await page.route('**/push/subscriptions', (route) => asked.resolve(route), { times: 1 });
   await page.getByRole('button', { name: 'Sign out' }).click();
@@ -375,13 +374,11 @@ test('pushes are subscribed and ended for the person who is signed in, and one o
   await page.getByText('clara@example.com').waitFor();
   await page.getByRole('button', { name: 'Take pushes here' }).waitFor();
   const late = await asked.promise;
-
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('E-mail').fill(person);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('button', { name: 'No pushes here' }).waitFor();
   await Promise.all([page.waitForEvent('requestfinished', (one) => one === late.request()), late.continue()]);
-  // Whatever she was told stands on the page by then.
   await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 50)))');
   expect(await page.getByRole('button', { name: 'No pushes here' }).count()).toBe(1);
   await page.getByRole('button', { name: 'No pushes here' }).click();
