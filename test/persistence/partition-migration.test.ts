@@ -1,12 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
-import { systemClock } from '../../src/base/clock.ts';
-import { createLogger } from '../../src/base/telemetry.ts';
+import type pg from 'pg';
 import { PARTITION_IDS } from '../../src/persistence/migrations/partitioned.ts';
-import { migrate } from '../../src/persistence/open.ts';
-import { createDatabase, type PostgresDatabase } from '../support/postgres.ts';
-
-const options = { clock: systemClock, log: createLogger('silent'), dataDir: '' };
+import { createMigratingDatabase, type MigratingDatabase } from './migrating.ts';
 
 /** As the version before left them: plain tables. The migration has made nothing else of these that it needs. */
 const AS_BEFORE = ['audit', 'app_event', 'notification', 'delivery'].map(
@@ -27,13 +22,12 @@ const TRIGGERS_BEFORE = `
 const INSERT = `insert into audit (actor, action, subject) values ('system', 'test.made', $1) returning id::text as id`;
 
 describe('the migration to partitions of a database with rows', () => {
-  let database: PostgresDatabase;
+  let database: MigratingDatabase;
   let client: pg.Client;
 
   beforeEach(async () => {
-    database = await createDatabase();
-    client = new pg.Client({ connectionString: database.url });
-    await client.connect();
+    database = await createMigratingDatabase();
+    ({ client } = database);
     for (const statement of [...AS_BEFORE, TRIGGERS_BEFORE]) await client.query(statement);
     await client.query(
       `insert into audit (actor, action, subject) select 'system', 'test.made', n::text from generate_series(1, 20000) n`,
@@ -41,14 +35,12 @@ describe('the migration to partitions of a database with rows', () => {
   }, 60_000);
 
   afterEach(async () => {
-    await client.end();
-    await database.drop();
+    await database.remove();
   });
 
   test('writers go on meanwhile, ids go on behind it, and grants stay', async () => {
     await client.query('grant select on audit to public');
-    const writer = new pg.Client({ connectionString: database.url });
-    await writer.connect();
+    const writer = await database.connect();
     let isOver = false;
     let slowest = 0;
     const ids: number[] = [];
@@ -61,7 +53,7 @@ describe('the migration to partitions of a database with rows', () => {
         ids.push(Number(rows[0].id));
       }
     })();
-    await expect(migrate({ ...options, url: database.url })).resolves.toEqual(['0015-partitions']);
+    await expect(database.migrate()).resolves.toEqual(['0015-partitions']);
     const until = ids.length + 20;
     while (ids.length < until) await new Promise((resolve) => setTimeout(resolve, 5));
     isOver = true;
@@ -78,11 +70,10 @@ describe('the migration to partitions of a database with rows', () => {
   }, 60_000);
 
   test('somebody who reads for long is not waited for while others wait: they go on in between', async () => {
-    const reader = new pg.Client({ connectionString: database.url });
-    await reader.connect();
+    const reader = await database.connect();
     await reader.query('begin');
     await reader.query('select count(*) from audit');
-    const migrating = migrate({ ...options, url: database.url });
+    const migrating = database.migrate();
     for (let writes = 0; writes < 5; writes++) {
       const began = performance.now();
       await client.query(INSERT, ['beside']);
@@ -97,9 +88,9 @@ describe('the migration to partitions of a database with rows', () => {
 
   test('a migration that ended half-way is made by the next', async () => {
     await client.query(`alter table audit add constraint audit_fits_p1 check (id < ${PARTITION_IDS}) not valid`);
-    await expect(migrate({ ...options, url: database.url })).resolves.toEqual(['0015-partitions']);
+    await expect(database.migrate()).resolves.toEqual(['0015-partitions']);
     const { rows } = await client.query(`select from pg_constraint where conname like '%_fits_p1'`);
     expect(rows).toEqual([]);
-    await expect(migrate({ ...options, url: database.url })).resolves.toEqual([]);
+    await expect(database.migrate()).resolves.toEqual([]);
   }, 60_000);
 });

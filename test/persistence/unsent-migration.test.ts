@@ -1,23 +1,18 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import pg from 'pg';
-import { systemClock } from '../../src/base/clock.ts';
-import { createLogger } from '../../src/base/telemetry.ts';
+import type pg from 'pg';
 import { PARTITION_IDS } from '../../src/persistence/migrations/partitioned.ts';
-import { migrate } from '../../src/persistence/open.ts';
-import { createDatabase, type PostgresDatabase } from '../support/postgres.ts';
+import { createMigratingDatabase, type MigratingDatabase } from './migrating.ts';
 
-const options = { clock: systemClock, log: createLogger('silent'), dataDir: '' };
 const INSERT = `insert into notification (application_id, notification_type_id, person_id, subject, payload, status, locale)
   select 1, 1, 1, 's', '{}', case n % 10 when 0 then 'failed' else 'sent' end, 'en' from generate_series(1, $1::int) n`;
 
-let database: PostgresDatabase;
+let database: MigratingDatabase;
 let client: pg.Client;
 
 /** A database of the version before, with rows in two partitions. */
 beforeEach(async () => {
-  database = await createDatabase();
-  client = new pg.Client({ connectionString: database.url });
-  await client.connect();
+  database = await createMigratingDatabase();
+  ({ client } = database);
   // Nobody is told of rows that nothing has read.
   await client.query(`
     set session_replication_role = replica;
@@ -35,8 +30,7 @@ beforeEach(async () => {
 }, 60_000);
 
 afterEach(async () => {
-  await client.end();
-  await database.drop();
+  await database.remove();
 });
 
 /** Of the whole table and of each partition: whether it is valid and belongs to the whole. */
@@ -50,11 +44,10 @@ async function indexes(): Promise<string[]> {
 const WHOLE = ['notification_unsent', 'notification_unsent_p1 of it', 'notification_unsent_p2 of it'];
 
 test('writers go on while a long report keeps the index from being made, and the partitions have it in the end', async () => {
-  const report = new pg.Client({ connectionString: database.url });
-  await report.connect();
+  const report = await database.connect();
   await report.query('begin isolation level repeatable read');
   await report.query('select count(*) from notification');
-  const migrating = migrate({ ...options, url: database.url });
+  const migrating = database.migrate();
   // Made of the first partition, as far as that goes while the report is there.
   while (!(await indexes()).includes('notification_unsent_p1 (invalid)'))
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -74,13 +67,13 @@ test('writers go on while a long report keeps the index from being made, and the
 test('an index of a migration that was ended half-way is made anew', async () => {
   await client.query("create index notification_unsent_p1 on notification_p1 (status, id) where status <> 'sent'");
   await client.query(`update pg_index set indisvalid = false where indexrelid = 'notification_unsent_p1'::regclass`);
-  await expect(migrate({ ...options, url: database.url })).resolves.toEqual(['0016-unsent']);
+  await expect(database.migrate()).resolves.toEqual(['0016-unsent']);
   expect(await indexes()).toEqual(WHOLE);
-  await expect(migrate({ ...options, url: database.url })).resolves.toEqual([]);
+  await expect(database.migrate()).resolves.toEqual([]);
 }, 60_000);
 
 test('of several that begin at once, one migrates', async () => {
-  const done = await Promise.all([1, 2, 3].map(() => migrate({ ...options, url: database.url })));
+  const done = await Promise.all([1, 2, 3].map(() => database.migrate()));
   expect(done.flat()).toEqual(['0016-unsent']);
   expect(await indexes()).toEqual(WHOLE);
 }, 60_000);
