@@ -6,7 +6,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { mailBody, signature } from '../test/provider/mail/provider-mails.ts';
-import { floorOf } from './floor.ts';
+import { grown } from './floor.ts';
 import { Generator } from './generator-client.ts';
 import { HELD_TIMES, type HeldMB, heldBy, inWords } from './held.ts';
 import { Inspector } from './inspector.ts';
@@ -178,20 +178,13 @@ interface Taken {
 }
 
 function judge({ samples, held, done }: Taken): Row[] {
-  const growth = <T>(name: string, unit: string, of: readonly T[], pick: (one: T) => number, atMost: number): Row[] => {
-    const [second, last] = [floorOf(of, 1, pick), floorOf(of, 3, pick)];
-    return [
-      row('soak', `${name}, least of the last quarter`, unit, [last]),
-      row('soak', `${name}, growth since the second quarter`, unit, [last - second], { atMost }),
-    ];
-  };
   return [
     row('soak', 'rounds of work, none failed', '', [done]),
-    ...growth('heap', 'MB', held, (one) => one.heap, 10),
-    ...growth('heap of the delivery thread', 'MB', held, (one) => one.thread, 10),
-    ...growth('external memory', 'MB', held, (one) => one.external, 10),
-    ...growth('RSS', 'MB', held, (one) => one.rss, 25),
-    ...growth('open files', '', samples, (s) => s.files, 10),
+    ...grown('soak', 'heap', held, { unit: 'MB', pick: (one) => one.heap, atMost: 10 }),
+    ...grown('soak', 'heap of the delivery thread', held, { unit: 'MB', pick: (one) => one.thread, atMost: 10 }),
+    ...grown('soak', 'external memory', held, { unit: 'MB', pick: (one) => one.external, atMost: 10 }),
+    ...grown('soak', 'RSS', held, { unit: 'MB', pick: (one) => one.rss, atMost: 25 }),
+    ...grown('soak', 'open files', samples, { unit: '', pick: (s) => s.files, atMost: 10 }),
     row('soak', 'p99 of Check, median of all samples', 'ms', [median(samples.map((s) => s.checkP99))]),
     row('soak', 'CPU', '% of a core', [median(samples.map((s) => s.cpuPercent))]),
     row('soak', 'deliveries waiting at the end', '', [samples.at(-1)?.waiting ?? Number.NaN], { atMost: 100 }),

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Judge } from '../../test/scale/judge.ts';
 import { numberOf } from '../../test/support/revisions.ts';
-import { floorOf } from '../floor.ts';
+import { grown } from '../floor.ts';
 import type { HeldMB } from '../held.ts';
 import type { Series } from '../plot.ts';
 import { median, type Row, row } from '../report.ts';
@@ -72,34 +72,20 @@ export async function judgeInboxes(
   return { lost, doubled, examples };
 }
 
-function grown<Taken>(
-  name: string,
-  taken: readonly Taken[],
-  { pick, unit, atMost }: { pick: (one: Taken) => number; unit: string; atMost: number | null },
-): Row[] {
-  const [second, last] = [floorOf(taken, 1, pick), floorOf(taken, 3, pick)];
-  return [
-    row(NAME, `${name}, least of the last quarter`, unit, [last]),
-    row(
-      NAME,
-      `${name}, growth since the second quarter`,
-      unit,
-      [last - second],
-      ...(atMost === null ? [] : [{ atMost }]),
-    ),
-  ];
-}
-
 function growth({ samples, held, hasSnapshots }: Memory, instance: number): Row[] {
   const own = samples.flatMap((all) => all[instance] ?? []);
   const ownHeld = held.flatMap((all) => all[instance] ?? []);
   const of = `of instance ${instance + 1}`;
   return [
-    ...grown(`heap ${of}`, ownHeld, { unit: 'MB', pick: (one) => one.heap, atMost: HELD_MB }),
-    ...grown(`heap of the delivery thread ${of}`, ownHeld, { unit: 'MB', pick: (one) => one.thread, atMost: HELD_MB }),
-    ...grown(`external memory ${of}`, ownHeld, { unit: 'MB', pick: (one) => one.external, atMost: HELD_MB }),
-    ...grown(`RSS ${of}`, ownHeld, { unit: 'MB', pick: (one) => one.rss, atMost: hasSnapshots ? null : 25 }),
-    ...grown(`open files ${of}`, own, { unit: '', pick: (one) => one.files, atMost: 10 }),
+    ...grown(NAME, `heap ${of}`, ownHeld, { unit: 'MB', pick: (one) => one.heap, atMost: HELD_MB }),
+    ...grown(NAME, `heap of the delivery thread ${of}`, ownHeld, {
+      unit: 'MB',
+      pick: (one) => one.thread,
+      atMost: HELD_MB,
+    }),
+    ...grown(NAME, `external memory ${of}`, ownHeld, { unit: 'MB', pick: (one) => one.external, atMost: HELD_MB }),
+    ...grown(NAME, `RSS ${of}`, ownHeld, { unit: 'MB', pick: (one) => one.rss, atMost: hasSnapshots ? null : 25 }),
+    ...grown(NAME, `open files ${of}`, own, { unit: '', pick: (one) => one.files, atMost: 10 }),
   ];
 }
 
