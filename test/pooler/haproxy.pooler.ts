@@ -157,7 +157,6 @@ class Load {
   goodAgain = 0;
   /** When the primary ended, the standby was promoted, or the last write began that was refused: one may hear so long after another is acknowledged. */
   interrupted = Number.POSITIVE_INFINITY;
-  #goodSince = 0;
   readonly #end = new AbortController();
   readonly #pair: Pair;
   readonly #work: Promise<unknown>;
@@ -191,14 +190,13 @@ class Load {
       try {
         const roles = n % 2 === 0 ? ['reader'] : [];
         this.acknowledged.push(await this.#pair.write({ kind: 'roles-of-user', app: 'shop', email, roles }));
-        if (begun > this.interrupted && this.goodAgain === 0) {
-          this.goodAgain = performance.now();
-          this.#goodSince = begun;
-        }
+        if (begun > this.interrupted && this.goodAgain === 0) this.goodAgain = performance.now();
       } catch (error) {
         this.refused.add((error as { code?: string }).code ?? String(error));
-        if (this.interrupted < begun) this.interrupted = begun;
-        if (begun > this.#goodSince) this.goodAgain = 0;
+        if (begun > this.interrupted) {
+          this.interrupted = begun;
+          this.goodAgain = 0;
+        }
         // A refusal may come without anything that waits, and timers have to have their turn.
         await setImmediate();
       }
