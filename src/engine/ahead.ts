@@ -1,7 +1,8 @@
 /**
  * Facts in use are read again before they expire (docs/freshness.md#reading-ahead), so that an outage of the database finds each with
- * half of its life left. A question that uses a fact that is due notes it, and is answered from it; nobody waits for the read. It is
- * the loader's, so nothing is stored that a question's own read would not store.
+ * half of its life left. From two fifths of its life on a fact is due: the next question that uses it is answered from it as before, and
+ * puts it on a list. The list is read in the background, and nobody waits for that. The loader reads it, so nothing is stored that a
+ * question's own read would not store.
  */
 
 import type { Clock } from '../base/clock.ts';
