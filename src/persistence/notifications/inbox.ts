@@ -22,7 +22,18 @@ export interface InboxRow {
 
 const COLUMNS = sql`n.id, a.code as "appCode", a.name as "appName", t.code as type, n.subject, n.body, n.url, n.icon, n.status,
   n.status_reason as "statusReason", n.locale, n.read_at as "readAt", n.created_at as "createdAt", n.payload`;
-const JOINS = sql`join application a on a.id = n.application_id join notification_type t on t.id = n.notification_type_id`;
+/**
+ * What the rows `n` are of: each application and type looked up once. Joined, the planner may read all of both for a page, as it cannot
+ * tell how few a page names.
+ */
+const NAMED = sql`
+  a as materialized (
+    select k.id, x.code, x.name from (select distinct application_id as id from n) k
+      cross join lateral (select code, name from application where id = k.id offset 0) x),
+  t as materialized (
+    select k.id, x.code from (select distinct notification_type_id as id from n) k
+      cross join lateral (select code from notification_type where id = k.id offset 0) x)`;
+const JOINS = sql`join a on a.id = n.application_id join t on t.id = n.notification_type_id`;
 
 /** Newest first, at most `limit`, older than `after`. Empty for an unknown application. */
 export async function listInbox(
@@ -38,8 +49,8 @@ export async function listInbox(
     ...(query.app === null ? [] : [sql`n.application_id = (select id from application where code = ${query.app})`]),
   ];
   const { rows } = await sql<InboxRow>`
-    with n as (
-      select * from notification n where ${sql.join(conditions, sql` and `)} order by n.id desc limit ${query.limit})
+    with n as materialized (
+      select * from notification n where ${sql.join(conditions, sql` and `)} order by n.id desc limit ${query.limit}), ${NAMED}
     select ${COLUMNS} from n ${JOINS} order by n.id desc`.execute(tx.kysely);
   return rows;
 }
@@ -91,15 +102,16 @@ export async function listNewer(
   limit: number,
 ): Promise<(InboxRow & { email: string })[]> {
   const { rows } = await sql<InboxRow & { email: string }>`
-    select w.email, ${COLUMNS}
-    from unnest(${positions.map(({ email }) => email)}::text[], ${positions.map(({ cursor }) => cursor)}::bigint[])
-      as w (email, cursor)
-    join person p on p.email = w.email
-    cross join lateral (
-      select * from notification m
-      where m.person_id = p.id and m.id > w.cursor and m.status <> 'suppressed' order by m.id desc limit ${limit}) n
-    ${JOINS}
-    order by n.id`.execute(tx.kysely);
+    with n as materialized (
+      select w.email, m.*
+      from unnest(${positions.map(({ email }) => email)}::text[], ${positions.map(({ cursor }) => cursor)}::bigint[])
+        as w (email, cursor)
+      join person p on p.email = w.email
+      cross join lateral (
+        select * from notification m
+        where m.person_id = p.id and m.id > w.cursor and m.status <> 'suppressed' order by m.id desc limit ${limit}) m),
+    ${NAMED}
+    select n.email, ${COLUMNS} from n ${JOINS} order by n.id`.execute(tx.kysely);
   return rows;
 }
 
