@@ -1,15 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from './database.ts';
 import { PreparedFamily, planByIndex } from './driver/prepared.ts';
+import { cut, piecesOf, spellings } from './text-pieces.ts';
 
 /** One text for each shape of the question, independent of the values: planning takes longer than finding. */
 const STATEMENTS = new PreparedFamily('people');
 
-/** The length of the trigrams in the index; at the end of a text they are shorter. */
-export const PIECE = 3;
-/** One trigram per this many characters of a search; more of them exclude hardly anybody, and each costs time. */
-const PIECE_EVERY = 4;
-const MAX_PIECES = 5;
 /** Sample places, spread over all people, that estimate whether a text is common; a prime, so that no regularity of the order coincides. */
 const PLACES = 43;
 /** People read at each place: reaching a place takes longer than reading on. */
@@ -229,7 +225,8 @@ async function lookUp(
   if (search === null) return null;
   const isPlain = members === null && active === null;
   const few = isPlain ? examined : Math.ceil(examined / 2);
-  if (await isCommon(tx, search, { after, few })) return null;
+  const { isCommon, frequent } = await sampled(tx, search, { after, few });
+  if (isCommon) return null;
   // With members, each person is looked up in several tables.
   const one = members === null ? probed : Math.ceil(probed / 2);
   const size = isPlain ? few : Math.min(few, one);
@@ -237,7 +234,7 @@ async function lookUp(
   const [row] = await STATEMENTS.rows(
     tx,
     sql<{ isMore: boolean; ids: number[]; behind: number | null }>`
-    with m as materialized (${withPieces(search, after, few + 1)})
+    with m as materialized (${withPieces(search, frequent, { after, most: few + 1 })})
     select n.total > ${few} as "isMore",
       array(select s.person_id from (select person_id from m where n.total <= ${few} order by person_id limit ${size}) s
         where ${fits(filter, EXAMINED)} order by s.person_id limit ${limit}) as ids,
@@ -253,10 +250,14 @@ async function lookUp(
  * the trigrams of every row found would be computed again. As a subquery, so that all texts share one plan; restricted to
  * that index, because another plan would read all people by id.
  */
-function withPieces(search: string, after: number, most: number): RawBuilder<unknown> {
+function withPieces(
+  search: string,
+  frequent: ReadonlySet<string>,
+  { after, most }: { after: number; most: number },
+): RawBuilder<unknown> {
   const parts = spellings(search).map(
     (text) => sql`(select s.person_id from person_search s
-      where text_pieces(s.searched) @@ (select ${piecesOf(text)}::tsquery) and ${matches(search)} and s.person_id + 0 > ${after}
+      where text_pieces(s.searched) @@ (select ${piecesOf(text, frequent)}::tsquery) and ${matches(search)} and s.person_id + 0 > ${after}
       limit ${most})`,
   );
   return sql.join(parts, sql` union `);
@@ -278,8 +279,9 @@ export async function fewPeople(tx: Tx, filter: PeopleFilter, few: number): Prom
     );
     return row === undefined || row.ids.length > few ? null : row.ids;
   };
-  if (search !== null && !(await isCommon(tx, search, { after: 0, few }))) {
-    const found = await atMost(withPieces(search, 0, few + 1));
+  if (search !== null) {
+    const { isCommon, frequent } = await sampled(tx, search, { after: 0, few });
+    const found = isCommon ? null : await atMost(withPieces(search, frequent, { after: 0, most: few + 1 }));
     if (found !== null) return found;
   }
   if (active === false) {
@@ -292,36 +294,38 @@ export async function fewPeople(tx: Tx, filter: PeopleFilter, few: number): Prom
     cross join lateral (${nextMembers({ ...members, apps }, 0, few + 1)}) n`);
 }
 
-/**
- * Whether more than `few` match `search`, or enough that a walk soon fills a page, estimated from a sample of all people after
- * `after`: the next ones alone may not be representative.
- */
-async function isCommon(tx: Tx, search: string, { after, few }: { after: number; few: number }): Promise<boolean> {
+/** What a sample of all people says of a text. */
+interface Sampled {
+  /** Whether more than `few` match it, or enough that a walk soon fills a page. */
+  isCommon: boolean;
+  /** Those of its pieces that most people have, such as those of a domain. */
+  frequent: ReadonlySet<string>;
+}
+
+/** Of all people after `after`: the next ones alone may not be representative. */
+async function sampled(tx: Tx, search: string, { after, few }: { after: number; few: number }): Promise<Sampled> {
+  const matching = sql`count(*) filter (where ${matches(search)})`;
   const [row] = await STATEMENTS.rows(
     tx,
-    sql<{ common: boolean }>`
-    select count(distinct s.person_id) >= ${COMMON}
-      or count(*) > 1 and count(*) * max(s.reach) > ${few * PLACES * AT_A_PLACE}::bigint as common
-    from (select l.reach, n.person_id, n.searched
+    sql<{ isCommon: boolean | null; frequent: string[] }>`
+    with s as materialized (select l.reach, n.person_id, n.searched
       from (select max(person_id) - ${after}::bigint as reach from person_search) l
         cross join generate_series(0, ${sql.lit(PLACES - 1)}) g
         cross join lateral (select n.person_id, n.searched from person_search n
-          where n.person_id > ${after}::bigint + l.reach * g / ${PLACES} order by n.person_id limit ${sql.lit(AT_A_PLACE)}) n) s
-    where ${matches(search)}`,
+          where n.person_id > ${after}::bigint + l.reach * g / ${PLACES} order by n.person_id limit ${sql.lit(AT_A_PLACE)}) n)
+    select count(distinct s.person_id) filter (where ${matches(search)}) >= ${COMMON}
+        or ${matching} > 1 and ${matching} * max(s.reach) > ${few * PLACES * AT_A_PLACE}::bigint as "isCommon",
+      array(select p.piece from unnest(${spellings(search).flatMap(cut)}::text[]) as p (piece)
+        where (select count(*) filter (where strpos(s.searched, p.piece) > 0) * 3 > count(*) * 2 from s)) as frequent
+    from s`,
   );
-  return row?.common === true;
+  return { isCommon: row?.isCommon === true, frequent: new Set(row?.frequent) };
 }
 
 /** Whether a person's text contains `search`. */
 function matches(search: string, searched = sql`s.searched`): RawBuilder<boolean> {
   const texts = spellings(search).map((text) => sql`${searched} like ${`%${text.replace(/[\\%_]/g, '\\$&')}%`}`);
   return sql<boolean>`(${sql.join(texts, sql` or `)})`;
-}
-
-/** Lower-cased; and unchanged, where the database's lower case may differ from JavaScript's: other alphabets, a Turkish I. */
-export function spellings(search: string): string[] {
-  const folded = search.toLowerCase();
-  return /^[ -HJ-~]*$/.test(search) || folded === search ? [folded] : [folded, search];
 }
 
 /** The conditions on the person `id` beside the text. Scalar subqueries: the planner would join, and read a table for a page. */
@@ -374,23 +378,4 @@ export function isMatch(filter: PeopleFilter): RawBuilder<boolean> {
 function named({ search }: PeopleFilter): RawBuilder<boolean> {
   if (search === null) return sql<boolean>`true`;
   return sql<boolean>`(select ${matches(search, sql`n.searched`)} from person_search n where n.person_id = ${EXAMINED})`;
-}
-
-/**
- * The condition, as a tsquery, for a text that contains this one: some of its trigrams, spread over it; for a text
- * shorter than a trigram, one that begins with it.
- */
-export function piecesOf(text: string): string {
-  const characters = Array.from(text);
-  const last = characters.length - PIECE;
-  if (last < 0) return `${lexeme(text)}:*`;
-  const steps = last === 0 ? 0 : Math.max(1, Math.min(MAX_PIECES, Math.ceil(characters.length / PIECE_EVERY)) - 1);
-  const starts = Array.from({ length: steps + 1 }, (_, step) => Math.floor((last * step) / Math.max(1, steps)));
-  const pieces = starts.map((at) => characters.slice(at, at + PIECE).join(''));
-  return [...new Set(pieces)].map(lexeme).join(' & ');
-}
-
-/** One word of a tsquery, with any content. */
-function lexeme(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }
