@@ -1,7 +1,7 @@
 /** One text over people, applications, roles and permissions. (docs/reference/administration.md#search.) */
 
 import { sightIn } from '../administration/reach.ts';
-import { listApplications } from '../persistence/catalog/applications.ts';
+import { readNames } from '../persistence/catalog/applications.ts';
 import type { Database } from '../persistence/database.ts';
 import { type FoundCode, searchCodes, searchUsers } from '../persistence/directory/search.ts';
 import { seenIds, type UserRow } from './users.ts';
@@ -30,14 +30,12 @@ export class Search {
   find(reader: string, text: string): Promise<Found> {
     return this.#database.read(async (tx) => {
       const apps = seenIds(await sightIn(tx, reader, null), null);
-      const seen = apps === null ? null : new Set(apps);
-      const applications = (await listApplications(tx)).filter(({ id }) => seen === null || seen.has(id));
       return {
         people: best(text, await searchUsers(tx, text, apps, MOST), ({ email, displayName }) => [
           email,
           displayName ?? '',
         ]),
-        applications: best(text, applications, ({ code, name }) => [code, name]),
+        applications: best(text, await readNames(tx, apps), ({ code, name }) => [code, name]),
         roles: await searchCodes(tx, 'role', text, apps, MOST),
         permissions: await searchCodes(tx, 'permission', text, apps, MOST),
       };

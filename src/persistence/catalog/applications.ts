@@ -49,6 +49,20 @@ const records = (which: RawBuilder<unknown>): RawBuilder<ApplicationRecord> => s
   from application ${which}`;
 
 /** All of them, by code. */
+/** What applications are searched by: all of them, or these. In no order. */
+export async function readNames(
+  { kysely }: Tx,
+  ids: readonly number[] | null,
+): Promise<readonly { code: string; name: string }[]> {
+  const which = ids === null ? sql`true` : sql`a.id = any(${ids}::bigint[])`;
+  // In one row, as in application-pages.ts.
+  const { rows } = await sql<{ codes: string[]; names: string[] }>`
+    select coalesce(array_agg(a.code), '{}') as codes, coalesce(array_agg(a.name), '{}') as names
+    from application a where ${which}`.execute(kysely);
+  const [{ codes, names } = { codes: [], names: [] }] = rows;
+  return codes.map((code, at) => ({ code, name: names[at] ?? '' }));
+}
+
 export async function listApplications({ kysely }: Tx): Promise<ApplicationRecord[]> {
   return (await records(sql`order by code`).execute(kysely)).rows;
 }
@@ -82,17 +96,16 @@ export async function countContents(
 
 /**
  * Users of each of these applications that has any (docs/reference/administration.md#users), by id. Reads all of their entries in
- * four indexes, once: a count for each application is planned as if each were the largest.
+ * four indexes, application by application: people alone are sorted in two thirds of the time that pairs of both take.
  */
 export async function countPeople(tx: Tx, ids: readonly number[]): Promise<Map<number, number>> {
   await planByIndex(tx);
   const members = ['user_role', 'resource_override', 'app_preference', 'app_admin'].map(
-    (table) =>
-      sql`select application_id, person_id from ${sql.table(table)} where application_id = any(${ids}::bigint[])`,
+    (table) => sql`select person_id from ${sql.table(table)} where application_id = a.id`,
   );
   const { rows } = await sql<{ id: number; people: number }>`
-    select application_id as id, count(distinct person_id)::int as people
-    from (${sql.join(members, sql` union all `)}) m group by application_id`.execute(tx.kysely);
+    select a.id, (select count(distinct m.person_id)::int from (${sql.join(members, sql` union all `)}) m) as people
+    from unnest(${ids}::bigint[]) as a (id)`.execute(tx.kysely);
   return new Map(rows.map(({ id, people }) => [id, people]));
 }
 
