@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
+import { readAccess } from '../../src/persistence/directory/access.ts';
 import type { ClientPool } from '../../src/persistence/driver/postgresql.ts';
 import { createFactsPool } from '../../src/persistence/facts/source.ts';
 import { GROUNDS_SQL, MEMBER_SQL, MEMBERS_SQL } from '../../src/persistence/facts/sql.ts';
 import { useDatabase } from '../support/databases.ts';
+import { pagesOf } from '../support/plans.ts';
 
 const PEOPLE = 5000;
 const APPLICATIONS = 1000;
@@ -67,6 +70,32 @@ describe('one record of a member who has ten thousand', () => {
     const plan = rows[0]?.['QUERY PLAN'][0].Plan;
     expect(pagesOfOverrides(plan)).toBeGreaterThan(0);
     expect(pagesOfOverrides(plan)).toBeLessThan(10);
+  });
+
+  test('their access reads the overrides that it shows, and counts the others by an index', async () => {
+    const client = new pg.Client({ connectionString: fixture.storage.url ?? '' });
+    await client.connect();
+    // What autovacuum does: then an index alone can count.
+    await client.query('vacuum resource_override');
+    await client.end();
+    const access = (person: number) =>
+      fixture.database.read(async (tx) => ({
+        rows: await readAccess(tx, person, null, false),
+        pages: await pagesOf(tx, (noting) => readAccess(noting, person, null, false)),
+      }));
+    const [many, few] = [await access(1), await access(2)];
+    expect(many.rows.map(({ overrides }) => overrides.length)).toEqual([200, ...Array.from({ length: 10 }, () => 1)]);
+    expect(many.rows[0]).toMatchObject({ code: 'app1', overrideCount: MANY });
+    const shown = many.rows[0]?.overrides.map(({ resourceType, resourceId, permission, level }) => [
+      resourceType,
+      resourceId,
+      permission,
+      level,
+    ]);
+    const all = Array.from({ length: MANY }, (_, i) => `m${i + 1}`).toSorted();
+    expect(shown).toEqual(all.slice(0, 200).map((id) => ['document', id, 'read', 1]));
+    // Its index holds a hundred on a page.
+    expect(many.pages - few.pages).toBeLessThan(200 + MANY / 20);
   });
 });
 

@@ -7,6 +7,8 @@ import type { Schema } from '../../src/persistence/entities/schema.ts';
 export interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
+  'Shared Hit Blocks'?: number;
+  'Shared Read Blocks'?: number;
   Plans?: PlanNode[];
 }
 
@@ -23,6 +25,19 @@ export async function plansOf(tx: Tx, run: (tx: Tx) => Promise<unknown>): Promis
     }
   }
   return plans;
+}
+
+/** Pages of 8 kB that the statements of `run`, which only read, touch. */
+export async function pagesOf(tx: Tx, run: (tx: Tx) => Promise<unknown>): Promise<number> {
+  let pages = 0;
+  for (const { sql: text, parameters } of await statementsOf(tx, run)) {
+    const { rows } = await tx.kysely.executeQuery<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+      CompiledQuery.raw(`explain (analyze, buffers, format json) ${text}`, [...parameters]),
+    );
+    const plan = rows[0]?.['QUERY PLAN'][0].Plan;
+    pages += (plan?.['Shared Hit Blocks'] ?? 0) + (plan?.['Shared Read Blocks'] ?? 0);
+  }
+  return pages;
 }
 
 /** The tables that a plan reads whole. */

@@ -52,19 +52,27 @@ const PERSON = new Prepared<Omit<AccessRead, 'head'> & { head: HeadTuple }>(
 
 /**
  * $1 the person, $2 the applications among which, null for all, $3 whether every permission may be held. Applications are found from
- * the person, by the beginnings of the primary keys.
+ * the person, by the beginnings of the primary keys; those of overrides from one to the next. The first overrides are a range of the
+ * primary key, in its order: by an index of members, all that somebody has there would be read and sorted. Each of their permissions
+ * is looked up once.
  */
 const APPLICATIONS = new Prepared<AccessRow>(
   'access_applications',
   `
-    with held as materialized (
+    with recursive overridden as (
+      (select application_id from resource_override where person_id = $1::bigint order by person_id, application_id limit 1)
+      union all
+      select n.application_id from overridden o cross join lateral (
+        select r.application_id from resource_override r
+          where (r.person_id, r.application_id) > ($1::bigint, o.application_id) and r.person_id <= $1::bigint
+          order by r.person_id, r.application_id limit 1) n),
+    held as materialized (
       select application_id, role_id from user_role where person_id = $1::bigint),
     found as materialized (
       select application_id as id from held
       union select application_id from app_admin where person_id = $1::bigint
       union select application_id from app_preference where person_id = $1::bigint and last_login_at is not null
-      union select a.id from application a where exists (
-        select from resource_override where person_id = $1::bigint and application_id = a.id))
+      union select application_id from overridden)
     select a.code, a.name, m.admin,
       coalesce((select json_agg(json_build_object('id', r.id, 'code', r.code) order by r.code)
         from held h join role r on r.id = h.role_id where h.application_id = a.id), '[]') as roles,
@@ -77,10 +85,16 @@ const APPLICATIONS = new Prepared<AccessRow>(
         where h.application_id = a.id), '[]') as "rolePermissions",
       coalesce((select json_agg(json_build_object('resourceType', o.resource_type, 'resourceId', o.resource_id,
             'permission', o.code, 'level', o.level) order by o.resource_type, o.resource_id, o.code)
-        from (select o.resource_type, o.resource_id, p.code, o.level
-          from (select * from resource_override where person_id = $1::bigint and application_id = a.id
-            order by resource_type, resource_id, permission_id limit ${SHOWN_OVERRIDES}) o
-          join permission p on p.id = o.permission_id) o), '[]') as overrides,
+        from (
+          with first as materialized (
+            select resource_type, resource_id, permission_id, level from resource_override
+              where (person_id, application_id) >= ($1::bigint, a.id) and (person_id, application_id) <= ($1::bigint, a.id)
+              order by person_id, application_id, resource_type, resource_id, permission_id limit ${SHOWN_OVERRIDES}),
+          named as materialized (
+            select k.id, x.code from (select distinct permission_id as id from first) k
+              cross join lateral (select code from permission where id = k.id offset 0) x)
+          select f.resource_type, f.resource_id, n.code, f.level
+            from first f join named n on n.id = f.permission_id) o), '[]') as overrides,
       (select count(*) from resource_override where person_id = $1::bigint and application_id = a.id) as "overrideCount",
       (select last_login_at from app_preference where person_id = $1::bigint and application_id = a.id) as "lastLoginAt"
     from found join application a on a.id = found.id
