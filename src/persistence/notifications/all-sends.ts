@@ -27,7 +27,7 @@ interface Query extends LogQuery {
 
 /** Notifications of these applications with their deliveries, newest first, at most `limit`, older than `after`. */
 export async function listAllSends(tx: Tx, apps: Applications, query: Query): Promise<LogRowEverywhere[]> {
-  const ids = (await newestSent(tx, apps, query)) ?? (await idsOf(tx, source(apps, query), query.limit));
+  const ids = (await newestOf(tx, apps, query)) ?? (await idsOf(tx, source(apps, query), query.limit));
   const rows = await withDeliveries(tx, [sql`n.id = any(${ids}::bigint[])`], query.limit);
   const { rows: codes } = await sql<{ id: number; code: string }>`
     select n.id, a.code from notification n join application a on a.id = n.application_id
@@ -43,21 +43,28 @@ async function idsOf(tx: Tx, from: RawBuilder<unknown>, limit: number): Promise<
   return rows.map(({ id }) => id);
 }
 
-/** Notifications that are looked at for a page of sent ones. */
+/** Notifications that are looked at for a page of a frequent kind. */
 const LOOKED_AT = 10_000;
 
 /**
- * A page of all that were sent, where they are as frequent as usual; undefined for another question, and where the page is not full.
+ * A page of all that were sent, or that are of a type, where these are as frequent as usual; undefined for another question, and where
+ * the page is not full. A type stands for one of each application, so thousands would be asked one by one, in each partition.
  */
-async function newestSent(
+async function newestOf(
   tx: Tx,
   apps: Applications,
   { status, type, email, after, limit }: Query,
 ): Promise<number[] | undefined> {
-  if (apps !== null || status !== 'sent' || type !== null || email !== null) return undefined;
+  if (apps !== null || email !== null || (status === null ? type === null : status !== 'sent')) return undefined;
   const isOlder = after === null ? sql`true` : sql`n.id < ${after}`;
-  const newest = sql`(select * from (
-    select n.id, n.status from notification n where ${isOlder} order by n.id desc limit ${LOOKED_AT}) m where m.status = 'sent') n`;
+  const hasStatus = status === null ? sql`true` : sql`m.status = ${status}`;
+  const hasType =
+    type === null
+      ? sql`true`
+      : sql`m.notification_type_id = any(array(select t.id from notification_type t where t.code = ${type}))`;
+  const newest = sql`(select m.id from (
+      select n.id, n.status, n.notification_type_id from notification n where ${isOlder} order by n.id desc limit ${LOOKED_AT}) m
+    where ${hasStatus} and ${hasType}) n`;
   const ids = await idsOf(tx, newest, limit);
   return ids.length < limit ? undefined : ids;
 }
