@@ -25,11 +25,14 @@ const MEMBERSHIPS = ['user_role', 'app_preference', 'app_admin', 'resource_overr
 
 export async function countRegistry(tx: Tx, apps: Applications): Promise<RegistryCounts> {
   const of = applications(apps);
+  // For all applications nothing asks of which one a row is.
+  const within = (table: string) =>
+    apps === null ? sql`${sql.table(table)} m` : sql`${of} join ${sql.table(table)} m on m.application_id = a.id`;
   const { rows } = await sql<Omit<RegistryCounts, 'people' | 'morePeople'>>`
     select (select count(*)::int from ${of}) as applications,
-           (select count(*)::int from ${of} join role r on r.application_id = a.id) as roles,
-           (select count(*)::int from ${of} join permission p on p.application_id = a.id) as permissions,
-           (select count(distinct m.person_id)::int from ${of} join app_admin m on m.application_id = a.id) as "appAdmins"
+           (select count(*)::int from ${within('role')}) as roles,
+           (select count(*)::int from ${within('permission')}) as permissions,
+           (select count(distinct m.person_id)::int from ${within('app_admin')}) as "appAdmins"
   `.execute(tx.kysely);
   const [counts] = rows;
   if (counts === undefined) throw new Error('a statement of counts must return one row');
