@@ -11,6 +11,8 @@ export interface RegistrySize {
   applications: number;
   auditRecords: number;
   notifications: number;
+  /** Seconds between two of these; by default one. */
+  secondsApart?: number;
 }
 
 export function sizeOf(users: number): RegistrySize {
@@ -55,7 +57,8 @@ const LAST = [
 const pick = (names: readonly string[], number: string): string =>
   `(array[${names.map((name) => `'${name}'`).join(', ')}])[${number} % ${names.length} + 1]`;
 
-function statements({ users, overrides, applications, auditRecords, notifications }: RegistrySize): string[] {
+function statements(size: RegistrySize): string[] {
+  const { users, overrides, applications, auditRecords, notifications, secondsApart = 1 } = size;
   const person = (number: string): string => `${BASE} + ${number}`;
   return [
     `insert into person (id, email, registered_at, blocked, provider_active) overriding system value
@@ -122,7 +125,7 @@ function statements({ users, overrides, applications, auditRecords, notification
     // Half of them of the big application; few failed; one type is hardly ever sent.
     `insert into notification (id, application_id, notification_type_id, person_id, subject, payload, status, locale, created_at) overriding system value
       select ${BASE} + i, ${BASE} + a, ${BASE} + a * 3 + case when i % 5000 < 2 then 3 else i % 3 % 2 + 1 end, ${BASE} + i % ${users} + 1, 'Hello', '{}',
-        case when i % 400 < 2 then 'failed' else 'sent' end, 'en', now() - (${notifications} - i) * interval '1 second'
+        case when i % 400 < 2 then 'failed' else 'sent' end, 'en', now() - (${notifications} - i) * interval '${secondsApart} second'
       from (select i, case when i % 2 = 0 then 1 else i % ${applications} + 1 end as a from generate_series(1, ${notifications}) i) x`,
     `insert into delivery (notification_id, channel, status, content, lane, attempts, due_at, sent_at)
       select ${BASE} + i, 'email', case when i % 400 < 2 then 'failed' else 'sent' end, '{}', 'brand:1', 1, null, case when i % 400 < 2 then null else now() end
