@@ -22,12 +22,15 @@ export async function claimEvent(tx: Tx, source: EventSource, key: string): Prom
   return rows.length > 0;
 }
 
-/** Deletes events older than 24 hours, a few per statement. Returns the number of deleted rows. */
+/**
+ * Deletes events older than 24 hours, a few per statement, by where they lie: by their keys, the planner may read the whole table for
+ * each few. Returns the number of deleted rows.
+ */
 export async function pruneSeenEvents(db: Kysely<Schema>): Promise<number> {
   for (let total = 0; ; ) {
     const { numAffectedRows = 0n } = await sql`
-      delete from seen_event where (source, key) in
-        (select source, key from seen_event where at <= now() - ${KEEP} order by at limit ${PRUNE_ROWS} for update skip locked)
+      delete from seen_event where ctid = any(array(
+        select ctid from seen_event where at <= now() - ${KEEP} order by at limit ${PRUNE_ROWS} for update skip locked))
     `.execute(db);
     total += Number(numAffectedRows);
     if (numAffectedRows < PRUNE_ROWS) return total;

@@ -6,14 +6,14 @@ const PRUNE_ROWS = 500;
 
 /**
  * Deletes registration locales older than 24 hours (docs/reference/identity-provider.md#registration-locale), a few per
- * statement. Returns the number of deleted rows.
+ * statement, as `pruneSeenEvents` does. Returns the number of deleted rows.
  */
 export async function pruneRegistrationLocales(db: Kysely<Schema>): Promise<number> {
   for (let total = 0; ; ) {
     const { numAffectedRows = 0n } = await sql`
-      delete from registration_locale where (email, org_id) in
-        (select email, org_id from registration_locale where at <= now() - interval '24 hours'
-          order by at limit ${PRUNE_ROWS} for update skip locked)
+      delete from registration_locale where ctid = any(array(
+        select ctid from registration_locale where at <= now() - interval '24 hours'
+          order by at limit ${PRUNE_ROWS} for update skip locked))
     `.execute(db);
     total += Number(numAffectedRows);
     if (numAffectedRows < PRUNE_ROWS) return total;
