@@ -149,6 +149,9 @@ export const CALLS: readonly ListCall[] = [
   root('GET /api/users/:email/export'),
   // With the body of every notification, and all of its deliveries.
   reader('GET /api/profile/me/export', '', EXAMINED),
+  // What a person has is compared, and each row that goes later is counted.
+  ask(root('POST /api/users/:email/offboard', '?dryRun=true', COUNTED), {}),
+  at('POST /api/users/:email/erase', `/api/users/${READER}/erase?dryRun=true`, EXAMINED),
   root('GET /api/users/:email/apps/:appCode/roles'),
   root('GET /api/users/:email/apps/:appCode/resources'),
   at(

@@ -3,12 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { BASE, loadLargeRegistry } from '../../bench/large-registry.ts';
+import { BASE, email, loadLargeRegistry } from '../../bench/large-registry.ts';
 import { explainStatements, PlanLog } from '../../bench/plan-log.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { gatewayRoutes } from '../../src/gateway/routes.ts';
+import { pruneChangeLog } from '../../src/persistence/change-log.ts';
+import type { Tx } from '../../src/persistence/database.ts';
 import { migrate } from '../../src/persistence/open.ts';
+import { findExpired, listLacking, oldestRows } from '../../src/persistence/partitions.ts';
+import { activePeople, knownPeople } from '../../src/persistence/provider/reconciliation.ts';
+import { pruneRegistrationLocales } from '../../src/persistence/provider/registration-locales.ts';
+import { pruneSeenEvents } from '../../src/persistence/seen-events.ts';
+import { pagesOf, plansOf, scannedTables } from '../support/plans.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { ADMINISTRATOR, CALLS, type ListCall, NO_LISTS, READER, ROOT, SMALL } from './list-calls.ts';
@@ -47,7 +54,28 @@ const MORE = [
     select ${BASE} + i, ${BASE} + (i % ${SIZE.applications} + 1) * 3 + 1, false from generate_series(1, ${SIZE.users}) i`,
   `insert into template (application_id, notification_type_id, locale, subject, html)
     select application_id, id, 'en', 'Hello', 'Hello' from notification_type where id > ${BASE}`,
+  `insert into policy_change (revision, nonce, scopes, at)
+    select (select max(revision) from policy_change) + i, 'nonce' || i, array['*'], now() - (100000 - i) * interval '10 seconds'
+      from generate_series(1, 100000) i`,
+  `insert into seen_event (source, key, at)
+    select 'webhook', i::text, now() - i * interval '1 second' from generate_series(1, 100000) i`,
+  `insert into registration_locale (email, org_id, locale, at)
+    select 'new' || i || '@example.com', '1', 'en', now() - i * interval '1 second' from generate_series(1, 100000) i`,
   `insert into provider_event (source, outcome, event_type) select 'webhook', 'applied', 'user.updated' from generate_series(1, 5000)`,
+];
+
+const LISTED = Array.from({ length: 200 }, (_, i) => email(i * 400 + 1));
+const KEPT = { audit: 30, events: 30, notifications: 30, deliveries: 30, unread: 60 };
+/** What it does by itself, with the pages that reading takes; null for what it deletes. */
+const WORK: readonly [name: string, work: (tx: Tx) => Promise<unknown>, most: number | null][] = [
+  ['people whom the provider lists', (tx) => knownPeople(tx, LISTED, [BASE + 1, BASE + 2]), 4000],
+  ['people whom the provider should list', (tx) => activePeople(tx, 'urn:bench', { after: 60_000, limit: 500 }), 4000],
+  ['partitions that are over', (tx) => findExpired(tx, KEPT), 1000],
+  ['partitions that are lacking', listLacking, 1000],
+  ['the oldest rows', oldestRows, 1000],
+  ['changes to be forgotten', ({ kysely }) => pruneChangeLog(kysely), null],
+  ['events to be forgotten', ({ kysely }) => pruneSeenEvents(kysely), null],
+  ['locales to be forgotten', ({ kysely }) => pruneRegistrationLocales(kysely), null],
 ];
 
 describe('lists of a service with 100,000 people', () => {
@@ -55,6 +83,7 @@ describe('lists of a service with 100,000 people', () => {
   let server: PostgresServer;
   let usher: RunningUsher;
   let log: PlanLog;
+  let large: string[];
 
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'usher-lists-'));
@@ -70,7 +99,8 @@ describe('lists of a service with 100,000 people', () => {
     await loadLargeRegistry(url, SIZE);
     await fillRest(url);
     await explainStatements(url);
-    log = new PlanLog(logFile, await largeTables(url));
+    large = await largeTables(url);
+    log = new PlanLog(logFile, large);
     usher = await start();
     for (const person of [ROOT, ADMINISTRATOR, READER])
       await ask({ route: '', path: '/api/profile/me', as: person, most: 0 });
@@ -102,6 +132,16 @@ describe('lists of a service with 100,000 people', () => {
     expect([...readWhole]).toEqual([]);
     expect(pages).toBeGreaterThan(0);
     if (pages > call.most) throw new Error(`${pages} pages, of which ${heaviest.pages} in ${heaviest.text}`);
+  });
+
+  test.each(WORK)('%s', async (_, work, most) => {
+    const { plans, pages } = await usher.app.database.rehearse(async (tx) => ({
+      plans: await plansOf(tx, work),
+      pages: most === null ? 0 : await pagesOf(tx, work),
+    }));
+    expect(plans.length).toBeGreaterThan(0);
+    expect(plans.flatMap(scannedTables).filter((table) => large.includes(table))).toEqual([]);
+    expect(pages).toBeLessThanOrEqual(most ?? 0);
   });
 });
 
