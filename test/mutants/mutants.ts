@@ -12,6 +12,7 @@ import { OPERATIONS } from './operations.ts';
 import { PANEL } from './panel.ts';
 import { QUESTIONS } from './questions.ts';
 import { REPLICAS } from './replicas.ts';
+import { RETENTION } from './retention.ts';
 import { WATCH } from './watch.ts';
 
 export type { Mutant } from './mutant.ts';
@@ -34,4 +35,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...FRONT,
   ...PANEL,
   ...OPERATIONS,
+  ...RETENTION,
 ];
