@@ -19,7 +19,7 @@ import { decodeStrictly } from '../rpc/strict.ts';
 import { isTrouble, type UpstreamLink } from './link.ts';
 
 export interface RemoteFactsOptions {
-  readonly link: UpstreamLink;
+  readonly link: Pick<UpstreamLink, 'unary' | 'stream'>;
   /** How long facts may be used here, in ms. */
   readonly ttlMs: number;
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ADA, ELSEWHERE, fixture, GRANT, REVOKE } from './fakes.ts';
+import { ADA, BOB, ELSEWHERE, fixture, GRANT, REVOKE } from './fakes.ts';
 
 const NEED = { email: ADA, app: 'shop', resourceType: '', resourceId: '' };
 const ON_RECORD = { ...NEED, resourceType: 'order', resourceId: '7' };
@@ -30,6 +30,21 @@ describe('facts for other engines', () => {
     expect(await engine.served.policy(0, 'shop', 1000)).toMatchObject({ ageMs: 0 });
     await clock.advance(100);
     expect(await engine.served.policy(0, 'shop', 1000)).toMatchObject({ ageMs: 100, policy: { app: 'shop' } });
+  });
+
+  test('are as old as the oldest of them', async () => {
+    const { engine, clock } = await fixture();
+    const served = async (maxAgeMs: number, ...needs: (typeof NEED)[]) =>
+      (await engine.served.members(0, needs, maxAgeMs)).ageMs;
+    const bob = { ...NEED, email: BOB };
+    await served(1000, ON_RECORD);
+    await clock.advance(100);
+    expect([await served(0, NEED), await served(1000, ON_RECORD)]).toEqual([0, 100]);
+    await clock.advance(100);
+    // The person alone is read anew, and not what they are in the application.
+    expect([await served(0, { ...NEED, app: '' }), await served(1000, NEED)]).toEqual([0, 100]);
+    expect(await served(0, bob)).toBe(0);
+    expect([await served(1000, bob, NEED), await served(1000, NEED, bob)]).toEqual([100, 100]);
   });
 
   test('are of the revision that a change made, as soon as it is known', async () => {
