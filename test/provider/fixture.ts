@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
+import type { Parts } from '../../src/app/app.ts';
 import { createStorage, type Kind, type TestStorage } from '../support/databases.ts';
 import { type IdpDouble, SERVICE_TOKEN, startIdp } from '../support/provider/double.ts';
 import { Rest } from '../support/rest.ts';
@@ -24,10 +25,12 @@ export interface WorldOptions {
   kind?: Kind;
   /** What an operator sets; undefined takes a default of these tests away. */
   env?: (idp: IdpDouble) => Record<string, string | undefined>;
+  /** Of the service, instead of its own. */
+  parts?: Parts;
 }
 
 /** Called in a describe; what it answers is valid in tests and hooks. */
-export function useWorld({ kind = 'postgresql', env = () => ({}) }: WorldOptions = {}): World {
+export function useWorld({ kind = 'postgresql', env = () => ({}), parts = {} }: WorldOptions = {}): World {
   let storage: TestStorage | undefined;
   let world: World | undefined;
   beforeAll(async () => {
@@ -44,11 +47,11 @@ export function useWorld({ kind = 'postgresql', env = () => ({}) }: WorldOptions
       Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined),
     );
     const own = storage;
-    const usher = await startUsher(own, { env: set });
+    const usher = await startUsher(own, { env: set, parts });
     world = {
       idp,
       usher,
-      another: () => startUsher(own, { env: set }),
+      another: () => startUsher(own, { env: set, parts }),
       // Where another issuer is configured nobody can be signed in by the local one.
       root: await Rest.as(usher, usher.app.localIssuer === null ? undefined : 'admin@example.com'),
       plain: await Rest.as(usher, usher.app.localIssuer === null ? undefined : 'ben@example.com'),
