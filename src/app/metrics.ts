@@ -284,7 +284,7 @@ function exposeGrpc(registry: Registry, grpc: GrpcMetrics): void {
       for (const { method, status, count } of grpc.calls()) this.inc({ method, status }, count);
     },
   });
-  const untraced = 'Answers from memory in a sampled trace that had no span, beyond those of one second.';
+  const untraced = 'Answers from memory in a sampled trace that had no span, beyond a hundred in a second.';
   counter(registry, 'usher_grpc_untraced_total', untraced, () => grpc.untraced);
   const durations = {
     name: 'usher_grpc_request_duration_seconds',

@@ -200,24 +200,24 @@ export function sampledTrace(span: Span | null): string | undefined {
   return (traceFlags & TraceFlags.SAMPLED) === 0 ? undefined : traceId;
 }
 
-/** A call whose span is begun when it has to wait. */
+/** The calls of which one runs at a time, whose span is begun when it has to wait. */
 export interface Beginning {
-  begin(): Context;
+  /** Null while none runs, and where its span has begun: what runs within it has the span of its own cause. */
+  begin(): Context | null;
 }
 
-let beginning: Beginning | null = null;
+let followed: Beginning | null = null;
 
-/** Says whose handler runs from here on, in this turn. */
-export function nowBeginning(call: Beginning | null): void {
-  beginning = call;
+/** Says whose calls run from here on. */
+export function follow(calls: Beginning): void {
+  // A comparison is cheaper than the write, and there is one for all calls of a process.
+  if (followed !== calls) followed = calls;
 }
 
 /** Does what a call has to wait for within the call's span. */
 export function waiting<T>(wait: () => T): T {
-  const call = beginning;
-  if (call === null) return wait();
-  beginning = null;
-  return context.with(call.begin(), wait);
+  const begun = followed === null ? null : followed.begin();
+  return begun === null ? wait() : context.with(begun, wait);
 }
 
 const FLUSH_MS = 1000;

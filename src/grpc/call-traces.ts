@@ -1,6 +1,6 @@
 /**
  * Spans of the calls of the gRPC port. An answer from memory takes microseconds, and a span costs several times that: such a call gets
- * one where its caller says that the trace is sampled, once it is answered. A call that waits always asks the SDK (docs/adr/0029).
+ * one where its caller says that the trace is sampled, once it is answered. A call that waits always asks the SDK (docs/adr/0029, 0031).
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -9,8 +9,8 @@ import {
   type Beginning,
   type Carrier,
   type Context,
+  follow,
   markFailed,
-  nowBeginning,
   type Span,
   saysSampled,
   serverSpan,
@@ -65,17 +65,22 @@ const WAITS = Uint8Array.from(TRACED, ({ atOnce }) => (atOnce ? 0 : 1));
 
 /** The calls of a connection, which are asked only about one that gets a span. */
 export interface Callers {
+  /** What an open call says of its trace. Calls have numbers other than 0. */
   carrierOf(call: number): Carrier;
 }
 
 const NOBODY: Callers = { carrierOf: () => ({}) };
+const NO_CALL = 0;
+const ONLY_CALL = 1;
 
 /**
- * The most spans of answers from memory in a second. One costs ten times the answer that it describes, and callers decide how many of
- * their calls are sampled.
+ * The most spans of answers from memory in a second, as the time from one to the next, and how many may come at once after a pause. One
+ * costs ten times the answer that it describes, or more, and callers decide how many of their calls are sampled. Spread over the
+ * second, so that no call waits behind hundreds of spans.
  */
-const MOST_AT_ONCE = 500;
-const SECOND_MS = 1000;
+const MOST_AT_ONCE_A_SECOND = 100;
+const MOST_TOGETHER = 10;
+const APART_MS = 1000 / MOST_AT_ONCE_A_SECOND;
 
 /**
  * Follows one call at a time, while its handler runs. A call without a span costs no object, and none is kept: to store one that was
@@ -85,16 +90,16 @@ export class CallTraces implements Beginning {
   readonly #tracer: Tracer;
   #method = 0;
   #callers: Callers = NOBODY;
-  #call = 0;
+  /** While its handler runs. */
+  #call = NO_CALL;
   #begun: Context | null = null;
   /** Whether the call would have a span even if it does not wait, and since when it runs. */
   #isSampled = false;
   #since = 0;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #metrics: Pick<GrpcMetrics, 'untraced'>;
-  /** When the second began whose spans are counted. */
-  #second = Number.NEGATIVE_INFINITY;
-  #spans = 0;
+  /** Until when the spans that were made would take, each at its distance from the one before. */
+  #spentUntil = Number.NEGATIVE_INFINITY;
 
   constructor(tracer: Tracer, clock: Pick<Clock, 'monotonic'>, metrics: Pick<GrpcMetrics, 'untraced'>) {
     this.#tracer = tracer;
@@ -104,7 +109,7 @@ export class CallTraces implements Beginning {
 
   /** Runs the handler of a call; then `waits` or `answered` must be called, in the same turn. */
   run(method: number, carrier: Carrier, handle: Handle, request: Buffer): Buffer | Promise<Buffer> {
-    this.begins(method, { carrierOf: () => carrier }, 0, carrier.traceparent);
+    this.begins(method, { carrierOf: () => carrier }, ONLY_CALL, carrier.traceparent);
     return WAITS[method] === 1 ? waiting(() => handle(request)) : handle(request);
   }
 
@@ -120,10 +125,14 @@ export class CallTraces implements Beginning {
       this.#isSampled = true;
       this.#since = this.#clock.monotonic();
     }
-    nowBeginning(this);
+    follow(this);
   }
 
-  begin(): Context {
+  begin(): Context | null {
+    return this.#call === NO_CALL || this.#begun !== null ? null : this.#begin();
+  }
+
+  #begin(): Context {
     this.#begun ??= this.#serverSpan({});
     return this.#begun;
   }
@@ -135,15 +144,20 @@ export class CallTraces implements Beginning {
 
   /** The span of a call that waits for its answer. */
   waits(): Span | null {
-    const begun = this.begin();
+    const begun = this.#begin();
     this.#forget();
     return spanOf(begun);
   }
 
   /** The span of a call that was answered or refused at once; null for most. */
   answered(): Span | null {
-    const begun =
-      this.#begun ?? (this.#isSampled && this.#mayTrace() ? this.#serverSpan({ startTime: this.#since }) : null);
+    if (this.#isSampled || this.#begun !== null) return this.#tracedAnswer();
+    this.#call = NO_CALL;
+    return null;
+  }
+
+  #tracedAnswer(): Span | null {
+    const begun = this.#begun ?? (this.#mayTrace() ? this.#serverSpan({ startTime: this.#since }) : null);
     this.#forget();
     return begun === null ? null : spanOf(begun);
   }
@@ -154,19 +168,16 @@ export class CallTraces implements Beginning {
   }
 
   #forget(): void {
-    nowBeginning(null);
+    this.#call = NO_CALL;
     this.#begun = null;
     // A call whose key is refused comes to `answered` without having begun.
     this.#isSampled = false;
   }
 
   #mayTrace(): boolean {
-    if (this.#since - this.#second >= SECOND_MS) {
-      this.#second = this.#since;
-      this.#spans = 0;
-    }
-    if (this.#spans < MOST_AT_ONCE) {
-      this.#spans++;
+    const from = Math.max(this.#spentUntil, this.#since);
+    if (from - this.#since <= (MOST_TOGETHER - 1) * APART_MS) {
+      this.#spentUntil = from + APART_MS;
       return true;
     }
     this.#metrics.untraced++;
