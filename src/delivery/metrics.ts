@@ -1,16 +1,20 @@
 /** The metrics of deliveries (docs/operations/README.md). */
 
-import { Counter, Gauge, Histogram } from 'prom-client';
-import type { ChannelName } from '../base/channels.ts';
+import { Counter, Gauge } from 'prom-client';
+import { CHANNEL_NAMES, type ChannelName, perChannel } from '../base/channels.ts';
+import { exposeHistogram, FlatHistogram } from '../base/flat-histogram.ts';
 import type { Registry } from '../base/telemetry.ts';
 import type { Database } from '../persistence/database.ts';
 import { readBacklog } from '../persistence/delivery/claims.ts';
+
+/** Upper bounds of the histogram's buckets, in seconds. */
+const BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
 
 export type DeliveryOutcome = 'sent' | 'failed' | 'retried' | 'postponed';
 
 export class DeliveryMetrics {
   readonly #outcomes: Counter<'channel' | 'outcome'>;
-  readonly #seconds: Histogram<'channel'>;
+  readonly #seconds = perChannel(() => new FlatHistogram(BOUNDS));
 
   /** The backlog is read at each scrape; while the database is unavailable, the gauges keep their last values. */
   constructor(registry: Registry, database: Pick<Database, 'read'>) {
@@ -20,13 +24,8 @@ export class DeliveryMetrics {
       labelNames: ['channel', 'outcome'],
       registers: [registry],
     });
-    this.#seconds = new Histogram({
-      name: 'usher_delivery_seconds',
-      help: 'How long attempts take, the other side included.',
-      labelNames: ['channel'],
-      buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
-      registers: [registry],
-    });
+    const seconds = { name: 'usher_delivery_seconds', help: 'How long attempts take, the other side included.' };
+    exposeHistogram(registry, seconds, () => CHANNEL_NAMES.map((channel) => this.#seconds[channel].read({ channel })));
     // One read serves both gauges of a scrape.
     let reading: ReturnType<typeof readBacklog> | undefined;
     const backlog = () => {
@@ -56,8 +55,9 @@ export class DeliveryMetrics {
     gauge('usher_deliveries_overdue_seconds', 'How long the most overdue delivery has been due.', 'overdue');
   }
 
-  count(channel: ChannelName, outcome: DeliveryOutcome, seconds: number): void {
+  /** `trace` is that of the send, where it is sampled. */
+  count(channel: ChannelName, outcome: DeliveryOutcome, seconds: number, trace?: string): void {
     this.#outcomes.inc({ channel, outcome });
-    this.#seconds.observe({ channel }, seconds);
+    this.#seconds[channel].observe(seconds, trace);
   }
 }

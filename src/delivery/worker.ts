@@ -8,7 +8,7 @@ import type { CircuitBreaker } from '../base/circuit-breaker.ts';
 import type { Clock } from '../base/clock.ts';
 import { FailureLog, type Logger } from '../base/telemetry.ts';
 import { TurnQueue } from '../base/time-slice.ts';
-import { inCaused, SpanKind } from '../base/tracing.ts';
+import { inCaused, SpanKind, sampledTrace } from '../base/tracing.ts';
 import { sleep, within } from '../base/wait.ts';
 import type { Database } from '../persistence/database.ts';
 import { claimDue, readPresent, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
@@ -199,9 +199,10 @@ export class DeliveryWorker {
     let attempt: Attempt;
     try {
       await failpoints?.hit('sending');
-      attempt = await this.#traced(held);
+      const traced = await this.#traced(held);
+      attempt = traced.attempt;
       await failpoints?.hit('sent');
-      metrics.count(held.channel, outcomeOf(attempt), (clock.monotonic() - startedAt) / 1000);
+      metrics.count(held.channel, outcomeOf(attempt), (clock.monotonic() - startedAt) / 1000, traced.trace);
     } catch (error) {
       this.#parts.log.error({ err: error, deliveryId: held.id }, UNSETTLED);
       if (this.#inFlight.drop(held)) this.#ring();
@@ -215,13 +216,13 @@ export class DeliveryWorker {
   }
 
   /** In the trace of the send, which may have been in another thread or process, and before a restart. */
-  #traced(held: Held): Promise<Attempt> {
+  #traced(held: Held): Promise<{ attempt: Attempt; trace: string | undefined }> {
     const { traceparent } = held.content as Caused;
     const attributes = { 'usher.channel': held.channel, 'usher.attempt': held.attempts };
     return inCaused(`deliver ${held.channel}`, { kind: SpanKind.CONSUMER, attributes, traceparent }, async (span) => {
       const attempt = await this.#attempt(held);
       span?.setAttribute('usher.outcome', outcomeOf(attempt));
-      return attempt;
+      return { attempt, trace: sampledTrace(span) };
     });
   }
 

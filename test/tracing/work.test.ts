@@ -67,6 +67,33 @@ function newTrace(flags = '01') {
   return { traceId, traceparent: `00-${traceId}-${hex(8)}-${flags}` };
 }
 
+const attemptsSeries = (channel: string): string => `usher_delivery_seconds_count{channel="${channel}"} `;
+
+async function deliveryMetrics(): Promise<string[]> {
+  const answer = await fetch(`${service.url}/metrics`, { headers: { accept: 'application/openmetrics-text' } });
+  return (await answer.text()).split('\n').filter((line) => line.startsWith('usher_delivery_seconds'));
+}
+
+async function attempts(channel: string): Promise<number> {
+  const line = (await deliveryMetrics()).find((one) => one.startsWith(attemptsSeries(channel)));
+  return Number(line?.slice(attemptsSeries(channel).length));
+}
+
+/** The traces that the buckets of a channel name. */
+async function exemplarsOf(channel: string): Promise<string[]> {
+  const ofChannel = (await deliveryMetrics()).filter((line) => line.includes(`channel="${channel}"`));
+  return ofChannel.flatMap((line) => /# \{trace_id="(\w+)"\}/.exec(line)?.[1] ?? []);
+}
+
+/** The thread of deliveries tells of its attempts a little later. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const late = AbortSignal.timeout(10_000);
+  while (!(await condition())) {
+    late.throwIfAborted();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 describe('a traced send', () => {
   beforeAll(async () => {
     const { data } = await request('GET', '/api/admin/brands', undefined);
@@ -109,6 +136,7 @@ describe('a traced send', () => {
       expect(sent.kind).toBe(3);
     }
     expect(push.faults).toEqual([]);
+    for (const channel of ['email', 'push']) await until(async () => (await exemplarsOf(channel)).includes(traceId));
   });
 
   test('whose caller does not sample it leaves no span', async () => {
@@ -116,6 +144,8 @@ describe('a traced send', () => {
     await send(traceparent);
     await smtp.next();
     expect(otlp.spans.filter((span) => span.traceId === traceId)).toEqual([]);
+    await until(async () => (await attempts('email')) === 2);
+    expect(await exemplarsOf('email')).not.toContain(traceId);
   });
 });
 
