@@ -104,6 +104,21 @@ export function childSpan(name: string, { kind = SpanKind.INTERNAL, attributes =
   return recordingSpan() === null ? null : (tracer as Tracer).startSpan(name, { kind, attributes });
 }
 
+interface PastSpan {
+  readonly attributes: Attributes;
+  /** Milliseconds since the start of the process, as is `to`. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A part of the work that is over, where that is recorded: made only once it is known how long it took. */
+export function pastSpan(name: string, { attributes, from, to }: PastSpan, error?: unknown): void {
+  if (recordingSpan() === null) return;
+  const span = (tracer as Tracer).startSpan(name, { attributes, startTime: from });
+  if (error !== undefined) markFailed(span, nameOf(error));
+  span.end(to);
+}
+
 /** Ends it with the name of its error, if any. Never with a message: it may hold an address, or a secret of the other side. */
 export function endSpan(span: Span | null, error?: unknown): void {
   if (span === null) return;

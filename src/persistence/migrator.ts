@@ -101,7 +101,7 @@ export async function migratePostgres({
   migrationWaitMs = WAIT_MS,
 }: MigrateOptions): Promise<string[]> {
   // Building an index may take long.
-  const pool = new ClientPool({ url, clock, log, max: 2, statementTimeoutMs: 0, lockTimeoutMs: 0 });
+  const pool = new ClientPool({ name: 'migrations', url, clock, log, max: 2, statementTimeoutMs: 0, lockTimeoutMs: 0 });
   const { database } = serverOf(url);
   const orm = await openOrm({
     kind: 'postgresql',

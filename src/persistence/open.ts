@@ -147,14 +147,25 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
     working: 'database reachable again',
   });
   // No statement runs long enough to be worth compiling, and the estimated cost of a search's condition is far from its real one.
-  const pool = new ClientPool({ url, clock, log, connecting, ...limits, settings: { jit: 'off' } });
-  const factsPool = createFactsPool({ url, clock, log, connecting });
-  const replicaPool = options.factsUrl == null ? null : createFactsPool({ url: options.factsUrl, clock, log });
+  const pool = new ClientPool({ name: 'main', url, clock, log, connecting, ...limits, settings: { jit: 'off' } });
+  const factsPool = createFactsPool({ name: 'facts', url, clock, log, connecting });
+  const replicaPool =
+    options.factsUrl == null ? null : createFactsPool({ name: 'replica', url: options.factsUrl, clock, log });
   // Of its own: who waits for it holds up nobody, and nobody holds it up. It connects with the first write that needs it; without
   // early release, with one that changes nothing after another instance has released early.
   const settings = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' };
   const keep = options.earlyRelease === true;
-  const durable = new ClientPool({ url, clock, log, connecting, ...limits, max: ATTEMPTS, keep, settings });
+  const durable = new ClientPool({
+    name: 'durable',
+    url,
+    clock,
+    log,
+    connecting,
+    ...limits,
+    max: ATTEMPTS,
+    keep,
+    settings,
+  });
   const dialect = createDialect(postgresSessions(pool));
   const orm = await openOrm({ kind: 'postgresql', dialect, name: serverOf(url).database, log });
   const wake = { url: options.directUrl ?? url, clock, log };

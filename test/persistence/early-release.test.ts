@@ -343,7 +343,7 @@ describe('between the commit and the barrier', () => {
 });
 
 test('a connection on which a revision was not found is not used again, since it may lead to a former primary', async () => {
-  const pool = new ClientPool({ url, max: 1, statementTimeoutMs: 15_000, lockTimeoutMs: 0, ...silent });
+  const pool = new ClientPool({ name: 'main', url, max: 1, statementTimeoutMs: 15_000, lockTimeoutMs: 0, ...silent });
   try {
     const commit = durableCommit(pool, systemClock);
     const pid = async () =>

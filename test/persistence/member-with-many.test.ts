@@ -52,7 +52,12 @@ describe('one record of a member who has ten thousand', () => {
       await sql`analyze`.execute(tx.kysely);
       return { result: undefined, scopes: ['*'] };
     });
-    facts = createFactsPool({ url: fixture.storage.url ?? '', clock: systemClock, log: createLogger('silent') });
+    facts = createFactsPool({
+      name: 'facts',
+      url: fixture.storage.url ?? '',
+      clock: systemClock,
+      log: createLogger('silent'),
+    });
   });
   afterAll(async () => {
     await facts?.close();

@@ -182,7 +182,7 @@ describe('query plans of a miss with 100,000 people and 1,000,000 overrides', ()
     for (const again of restore) await again();
     await client.end();
     const options = { clock: systemClock, log: createLogger('silent') };
-    pool = createFactsPool({ url: database.url, ...options });
+    pool = createFactsPool({ name: 'facts', url: database.url, ...options });
     registry = await openDatabase({ url: database.url, dataDir: '', poolSize: 1, migrateOnStart: false, ...options });
   }, 180_000);
 

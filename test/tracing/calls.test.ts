@@ -68,7 +68,7 @@ describe('calls of the gRPC port', () => {
     expect(span.attributes).toEqual({ 'rpc.system.name': 'grpc', 'rpc.method': CHECK, 'rpc.status_code': 'OK' });
     const load = await otlp.find((one) => one.traceId === traceId && one.name === 'load facts');
     expect(load.parentSpanId).toBe(span.spanId);
-    const statement = await otlp.find((one) => one.parentSpanId === load.spanId);
+    const statement = await otlp.find((one) => one.parentSpanId === load.spanId && one.kind === 3);
     expect(statement.name).toMatch(/^usher_(members|policy)$/);
     expect(statement.attributes).toMatchObject({ 'db.system.name': 'postgresql', 'db.query.summary': statement.name });
   });
@@ -103,8 +103,8 @@ describe('calls of the gRPC port', () => {
     await call(client, 'Explain', { check: stranger() }, { metadata: { traceparent } });
     const span = await otlp.find((one) => one.traceId === traceId && one.name.endsWith('/Explain'));
     expect(span.parentSpanId).toBe(spanId);
-    const statement = await otlp.find((one) => one.parentSpanId === span.spanId);
-    expect(statement).toMatchObject({ name: 'usher_grounds', kind: 3 });
+    const statement = await otlp.find((one) => one.parentSpanId === span.spanId && one.kind === 3);
+    expect(statement.name).toBe('usher_grounds');
   });
 
   test('a refused call has its status, and is no fault of the service', async () => {

@@ -3,6 +3,7 @@ import type { PGlite, Transaction } from '@electric-sql/pglite';
 import type { CompiledQuery, QueryResult, TransactionSettings } from 'kysely';
 import type { Clock } from '../../base/clock.ts';
 import { Semaphore } from '../../base/semaphore.ts';
+import { waitingForConnection } from './connection-span.ts';
 import type { Session, SessionSource } from './dialect.ts';
 import { StatementFailed, statementFailed } from './failures.ts';
 import { statementEnds, statementSpan } from './statement-span.ts';
@@ -42,7 +43,7 @@ export class Embedded {
 
   /** One statement of its own, when no transaction is open. */
   async query<R>(sql: string, parameters: readonly unknown[], name?: string): Promise<R[]> {
-    await this.gate.enter();
+    await this.#enter();
     const span = statementSpan(sql, name);
     try {
       const { rows } = await this.#client.query<R>(sql, [...parameters]);
@@ -55,6 +56,10 @@ export class Embedded {
     } finally {
       this.gate.leave();
     }
+  }
+
+  #enter(): Promise<void> {
+    return waitingForConnection('embedded', this.#clock, () => this.gate.enter());
   }
 
   /** Its files, as a compressed archive: what has been committed, and nothing of a transaction under way. */
@@ -72,7 +77,7 @@ export class Embedded {
   sessions(): SessionSource {
     return {
       open: async () => {
-        await this.gate.enter();
+        await this.#enter();
         return new EmbeddedSession(this.#client, this.#clock, () => this.gate.leave());
       },
       // `close` of Embedded ends it: facts are read without Kysely.

@@ -5,6 +5,7 @@ import { Semaphore } from '../../base/semaphore.ts';
 import type { FailureLog, Logger } from '../../base/telemetry.ts';
 import { tracer } from '../../base/tracing.ts';
 import { connectFailed } from './connecting.ts';
+import { waitingForConnection } from './connection-span.ts';
 import { isLast, isOnly, preparedName, type Session, type SessionSource } from './dialect.ts';
 import { failedToBegin, isLost, StatementFailed, statementFailed } from './failures.ts';
 import { statementEnds, statementSpan } from './statement-span.ts';
@@ -22,6 +23,8 @@ const GRACE_MS = 500;
 const BEGIN_MS = 1500;
 
 export interface ClientPoolOptions {
+  /** As traces name it. */
+  name: string;
   url: string;
   max: number;
   clock: Clock;
@@ -54,7 +57,12 @@ export class ClientPool {
     this.#pool = this.#create();
   }
 
-  async acquire(): Promise<Lease> {
+  acquire(): Promise<Lease> {
+    const { name, clock } = this.#options;
+    return tracer === null ? this.#acquire() : waitingForConnection(name, clock, () => this.#acquire());
+  }
+
+  async #acquire(): Promise<Lease> {
     await this.#gate.enter();
     const pool = this.#pool;
     const limit = this.#options.statementTimeoutMs;

@@ -86,7 +86,9 @@ function columns(needs: readonly MemberNeed[]): [string[], string[], string[], s
 const LOADS = 4;
 
 /** The facts' own pool, so that slow writers never hold up a check. Its sessions cannot write. */
-export function createFactsPool(options: Pick<ClientPoolOptions, 'url' | 'clock' | 'log' | 'connecting'>): ClientPool {
+export function createFactsPool(
+  options: Pick<ClientPoolOptions, 'name' | 'url' | 'clock' | 'log' | 'connecting'>,
+): ClientPool {
   return new ClientPool({
     ...options,
     max: LOADS + 1,
