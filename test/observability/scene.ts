@@ -40,6 +40,8 @@ export async function openScene(): Promise<Scene> {
         DECISION_LOG_FILE: join(folder, 'decisions.log'),
         GRPC_PROCESSES: '2',
         DATABASE_EARLY_RELEASE: 'true',
+        // The primary in the place of its replica: what became of a load is counted in the same way.
+        DATABASE_FACTS_URL: storage.url ?? '',
       },
     });
     closing.defer(() => usher.close());
