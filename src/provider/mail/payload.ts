@@ -35,11 +35,26 @@ export interface AuthMail {
   templateData: Readonly<Record<string, unknown>>;
 }
 
-const Payload = z.object({
-  contextInfo: z.object({ eventType: z.string().min(1).max(200), recipientEmailAddress: z.string() }),
-  templateData: z.record(z.string(), z.unknown()).nullish(),
-  args: z.record(z.string(), z.unknown()).nullish(),
+/** An issue says what to send, where zod would describe its types. */
+const needs = (what: string) => ({
+  error: ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : `must be ${what}`),
 });
+
+const Members = z.record(z.string(), z.unknown(), needs('an object'));
+const Payload = z.object(
+  {
+    contextInfo: z.object(
+      {
+        eventType: z.string(needs('a string')).min(1, 'must not be empty').max(200, 'must be at most 200 characters'),
+        recipientEmailAddress: z.string(needs('a string')),
+      },
+      needs('an object'),
+    ),
+    templateData: Members.nullish(),
+    args: Members.nullish(),
+  },
+  needs('an object'),
+);
 
 /** Throws VALIDATION_FAILED. `origins` are those whose links a mail may contain. */
 export function readPayload(json: unknown, origins: ReadonlySet<string>): AuthMail {

@@ -134,16 +134,30 @@ describe('link and code of a mail', () => {
     expect(read({ args: none, url: '' }).orgId).toBeNull();
   });
 
+  const good = { eventType: 'x', recipientEmailAddress: 'a@b.example.com' };
+
   test.each([
-    ['contextInfo', {}],
-    ['contextInfo.eventType', { contextInfo: { recipientEmailAddress: 'a@b.example.com' } }],
-    ['contextInfo.recipientEmailAddress', { contextInfo: { eventType: 'x' } }],
-    ['contextInfo.recipientEmailAddress', { contextInfo: { eventType: 'x', recipientEmailAddress: 'a@b\r\nc' } }],
-    ['args', { contextInfo: { eventType: 'x', recipientEmailAddress: 'a@b.example.com' }, args: [] }],
-    ['', null],
-  ])('a call without a usable %s is refused', (path, json) => {
+    ['contextInfo', 'is required', {}],
+    ['contextInfo', 'must be an object', { contextInfo: 'x' }],
+    ['contextInfo.eventType', 'is required', { contextInfo: { ...good, eventType: undefined } }],
+    ['contextInfo.eventType', 'must not be empty', { contextInfo: { ...good, eventType: '' } }],
+    [
+      'contextInfo.eventType',
+      'must be at most 200 characters',
+      { contextInfo: { ...good, eventType: 'x'.repeat(201) } },
+    ],
+    ['contextInfo.recipientEmailAddress', 'is required', { contextInfo: { eventType: 'x' } }],
+    ['contextInfo.recipientEmailAddress', 'must be a string', { contextInfo: { ...good, recipientEmailAddress: 7 } }],
+    [
+      'contextInfo.recipientEmailAddress',
+      'must be an ASCII e-mail address',
+      { contextInfo: { ...good, recipientEmailAddress: 'a@b\r\nc' } },
+    ],
+    ['args', 'must be an object', { contextInfo: good, args: [] }],
+    ['', 'must be an object', null],
+  ])('a call without a usable %s is refused: %s', (path, message, json) => {
     expect(() => readPayload(json, ORIGINS)).toThrow(
-      expect.objectContaining({ details: expect.objectContaining({ issues: [expect.objectContaining({ path })] }) }),
+      expect.objectContaining({ details: expect.objectContaining({ issues: [{ path, message }] }) }),
     );
   });
 });
