@@ -39,7 +39,7 @@ const applicationEvent = defineRoute({
 
 /** As in a profile; null and the empty text clear it. */
 const pushedName = z
-  .union([name, z.literal('')])
+  .union([name, z.literal('')], 'must be one line of at most 200 characters, or null')
   .nullable()
   .optional();
 
