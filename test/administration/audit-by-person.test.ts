@@ -194,11 +194,15 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect(await found('q=fred', '/api/applications/shop/audit', registry.as('olga'))).toEqual([]);
       });
 
-      test('a malformed person and an empty prefix are refused', async () => {
-        for (const query of ['person=eva', 'person=', 'actionPrefix=', 'q=a%00b', 'person=a@b.cz&person=c@b.cz']) {
+      test('a malformed person and an empty filter are refused', async () => {
+        const empty = ['person=', 'actionPrefix=', 'actor=', 'subject=', 'action='];
+        for (const query of ['person=eva', ...empty, 'q=a%00b', 'person=a@b.cz&person=c@b.cz']) {
           for (const path of ['/api/admin/audit', '/api/applications/billing/audit']) {
             expect([query, (await root.get(`${path}?${query}`)).status]).toEqual([query, 400]);
           }
+        }
+        for (const code of ['', 'Billing', 'a b']) {
+          expect([code, (await root.get(`/api/admin/audit?appCode=${code}`)).status]).toEqual([code, 400]);
         }
       });
     });

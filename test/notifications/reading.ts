@@ -62,6 +62,7 @@ export function testReading(room: Room): void {
       '?limit=x',
       '?cursor=x',
       '?unreadOnly=maybe',
+      '?appCode=',
       '?nope=1',
       '?limit=1&limit=2',
     ]) {

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { AuditFilter, AuditRow } from '../../administration/audit-log.ts';
 import { normalizeEmail } from '../../base/grammar.ts';
-import { AppParams, email, id, search, text, timestamp } from '../route/fields.ts';
+import { AppParams, applicationCode, email, id, search, text, timestamp } from '../route/fields.ts';
 import { applicationLevel, superAdmin } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
 import { record } from '../route/record.ts';
@@ -26,15 +26,13 @@ function toJson({ at, ...row }: AuditRow): z.output<typeof AuditRecord> {
 }
 
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+const filled = (max: number) => text(max).refine((value) => value !== '', 'must not be empty');
 const Filters = {
-  actor: text(300).optional().meta({ description: 'As in records; an e-mail address means that user.' }),
-  subject: text(300).optional(),
-  action: text(300).optional(),
+  actor: filled(300).optional().meta({ description: 'As in records; an e-mail address means that user.' }),
+  subject: filled(300).optional(),
+  action: filled(300).optional(),
   person: email.optional().meta({ description: 'Records about or by the user of this address.' }),
-  actionPrefix: text(300)
-    .refine((value) => value !== '', 'must not be empty')
-    .optional()
-    .meta({ description: 'The beginning of the action, such as `role.`.' }),
+  actionPrefix: filled(300).optional().meta({ description: 'The beginning of the action, such as `role.`.' }),
   q: search.meta({
     description:
       'Text anywhere in a record, taken literally and ignoring case; in `before` and `after` as JSON writes it. A page may hold fewer records than its limit, even none.',
@@ -61,7 +59,7 @@ const readAudit = defineRoute({
   tag: 'Audit',
   summary: 'All records, the newest first',
   guard: superAdmin,
-  query: z.strictObject({ ...pageParams('audit'), appCode: text(64).optional(), ...Filters }),
+  query: z.strictObject({ ...pageParams('audit'), appCode: applicationCode.optional(), ...Filters }),
   envelope: pagedData,
   status: 200,
   response: pageSchema(AuditRecord),

@@ -56,6 +56,7 @@ const LIST = 'inbox';
 // An unknown application has no notifications, so any code is accepted.
 const ofApplication = z
   .string()
+  .min(1, 'must not be empty')
   .max(256)
   .meta({ description: 'Only notifications of the application with this code.' });
 
