@@ -378,14 +378,18 @@ describe('the page at /', () => {
     });
   });
 
-  test.each([[undefined], ['*/*'], ['application/json']])(
-    'to a program that accepts %s it is an unknown path',
-    async (accept) => {
-      await withPanel({}, async (world) => {
-        const { status, body } = await raw(world, '/', accept === undefined ? {} : { accept });
-        expect({ status, json: JSON.parse(body) }).toEqual(errorShape(404, 'NOT_FOUND'));
-        expect((await ask(`${world.url}/`, { method: 'POST', headers: { accept: 'text/html' } })).status).toBe(404);
-      });
-    },
-  );
+  test.each([[undefined], ['*/*'], ['application/json']])('who accepts %s gets the paths', async (accept) => {
+    const headers = accept === undefined ? {} : { accept };
+    const [panel, documentation, mailbox] = ['/panel/', '/api/docs', '/dev/mail'];
+    const data = { panel, documentation, openapi: '/api/openapi.json', mailbox };
+    await withPanel({ services: { mailbox: {} } }, async (world) => {
+      const answer = await raw(world, '/', headers);
+      expect([answer.status, JSON.parse(answer.body)]).toEqual([200, { success: true, data }]);
+      expect(answer.headers.vary?.toLowerCase()).toContain('accept');
+      expect((await ask(`${world.url}/`, { method: 'POST', headers: { accept: 'text/html' } })).status).toBe(404);
+    });
+    await withPanel({}, async (world) => {
+      expect(JSON.parse((await raw(world, '/', headers)).body).data).toEqual({ ...data, mailbox: null });
+    });
+  });
 });

@@ -1,4 +1,4 @@
-/** The page at `/`: where a person who opened the service's address can go. */
+/** What is at `/`: where somebody who opened the service's address can go (docs/reference/service.md#documents). */
 
 import type { Page } from '../route/envelopes.ts';
 import { type Html, html } from './html.ts';
@@ -8,6 +8,16 @@ import { plainPage } from './plain.ts';
 export interface Places {
   readonly panel: boolean;
   readonly mailbox: boolean;
+}
+
+/** The paths of these places; null for one that does not exist here. */
+export function homePaths({ panel, mailbox }: Places) {
+  return {
+    panel: panel ? '/panel/' : null,
+    documentation: '/api/docs',
+    openapi: '/api/openapi.json',
+    mailbox: mailbox ? '/dev/mail' : null,
+  };
 }
 
 export function homePage({ panel, mailbox }: Places): Page {

@@ -17,11 +17,10 @@ export function mountPanel(app: Application, options: PanelOptions): void {
 
   const { config, services } = options;
   const links = { panel: config.panel.enabled, mailbox: services.mailbox !== null };
-  // To programs it is an unknown path, as every path that is not theirs.
-  app.get('/', async (req, res, next) => {
+  app.get('/', async (req, res) => {
     res.vary('accept');
-    if (!isPerson(req)) return next();
-    const { homePage } = await import('../pages/home.ts');
+    const { homePage, homePaths } = await import('../pages/home.ts');
+    if (!isPerson(req)) return void res.json({ success: true, data: homePaths(links) });
     const { page, policy } = homePage(links);
     res.set({ 'content-type': HTML_TYPE, 'content-security-policy': policy }).send(page);
   });
