@@ -134,7 +134,7 @@ export class Profiles {
     const changed = differing(profile, update);
     const { database, names: directory } = this.#options;
     // The provider may have another name than the one stored here.
-    const names = namesIn(directory === null ? changed : update);
+    const names = namesIn(directory === null ? changed : withoutUnknownNames(profile, update));
     if (Object.keys(changed).length === 0 && Object.keys(names).length === 0) return this.#toRecord(profile);
     if (directory === null || Object.keys(names).length === 0) return await this.#store(profile, changed, names, null);
     // One change of names at a time, so that the last one here is also the last at the provider.
@@ -230,6 +230,15 @@ function differing(profile: ProfileRow, update: ProfileUpdate): ProfileUpdate {
       field,
       update[field],
     ]),
+  );
+}
+
+/** A record that is sent back with a name that nobody knew here must not clear the one that the provider may have. */
+function withoutUnknownNames(profile: ProfileRow, update: ProfileUpdate): ProfileUpdate {
+  return Object.fromEntries(
+    Object.entries(update).filter(
+      ([field, value]) => value !== null || !NAMES.some((name) => name === field && profile[name] === null),
+    ),
   );
 }
 

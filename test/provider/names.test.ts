@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { Rest } from '../support/rest.ts';
 import { useWorld } from './fixture.ts';
 
 const ME = '/api/profile/me';
@@ -24,6 +25,17 @@ describe('names at the provider', () => {
       displayName: 'Ada L.',
     });
     expect((await world.root.get(ME)).body.data).toMatchObject({ firstName: 'Ada', lastName: 'Lovelace' });
+  });
+
+  test('a record that is sent back clears no name at the provider that is unknown here', async () => {
+    world.idp.state.users.push({ id: '201', email: 'fresh@example.com', profile: { ...profile } });
+    const fresh = await Rest.as(world.usher, 'fresh@example.com');
+    const { data } = (await fresh.get(ME)).body;
+    expect(data).toMatchObject({ firstName: null, lastName: null, displayName: null });
+    const answer = await fresh.put(ME, { ...data, theme: 'dark' });
+    expect([answer.status, answer.body.data?.theme, world.idp.calls]).toEqual([200, 'dark', []]);
+    expect((await fresh.put(ME, { ...data, firstName: 'Ada' })).status).toBe(200);
+    expect(world.idp.state.users.at(-1)?.profile).toEqual({ ...profile, givenName: 'Ada' });
   });
 
   test('names that the provider refuses are not stored here', async () => {
