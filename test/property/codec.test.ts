@@ -11,7 +11,7 @@ import {
   EffectiveRequestSchema,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
 import { readBulk, readCheck, readEffective } from '../../src/grpc/codec/read.ts';
-import { INPUTS, messages, varint } from './messages.ts';
+import { INPUTS, LIMIT_MS, messages, varint } from './messages.ts';
 
 /**
  * The codec by hand against protobuf-es and protovalidate (docs/adr/0003): the same questions out of the same bytes, the
@@ -187,7 +187,7 @@ describe('requests of the codec', () => {
       // The generator must not drift into testing refusals alone.
       expect(answered / asked).toBeGreaterThan(0.05);
     },
-    INPUTS > 100_000 ? 3_600_000 : 180_000,
+    LIMIT_MS,
   );
 
   test('byte sequences that once misled the reader are read correctly', () => {

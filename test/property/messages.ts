@@ -10,6 +10,8 @@ import {
 
 /** How many inputs a property is tried with. */
 export const INPUTS = process.env.USHER_LONG ? 1_000_000 : 20_000;
+/** For a property that hangs, not for a busy machine. */
+export const LIMIT_MS = process.env.USHER_LONG ? 3_600_000 : 600_000;
 
 const character = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(...'abcXYZ019.-_@: '.split('')) },
