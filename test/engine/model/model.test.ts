@@ -80,48 +80,28 @@ describe('random schedules of the engine', () => {
     LONG ? 3_600_000 : 120_000,
   );
 
-  test.each(Object.keys(MODEL_MUTANTS))(
-    'the model detects the mutant: %s',
-    async (name) => {
-      expect(await detected(name, MODEL_MUTANTS[name] as Make, {}, SEEDS)).toMatch(/^A[123]: /);
-    },
-    LONG ? 1_800_000 : 120_000,
-  );
+  test.each(Object.keys(MODEL_MUTANTS))('the model detects the mutant: %s', async (name) => {
+    expect(await detected(name, MODEL_MUTANTS[name] as Make, {}, SEEDS)).toMatch(/^A[123]: /);
+  });
 
-  test.each(Object.keys(AHEAD_MUTANTS))(
-    'the model detects the mutant of reading ahead: %s',
-    async (name) => {
-      expect(await detected(name, AHEAD_MUTANTS[name] as Make, {}, SEEDS)).toMatch(/^A[123]: /);
-    },
-    120_000,
-  );
+  test.each(Object.keys(AHEAD_MUTANTS))('the model detects the mutant of reading ahead: %s', async (name) => {
+    expect(await detected(name, AHEAD_MUTANTS[name] as Make, {}, SEEDS)).toMatch(/^A[123]: /);
+  });
 
-  test.each(Object.keys(REPLICA_MUTANTS))(
-    'the model detects the mutant of a replica: %s',
-    async (name) => {
-      const shape = { replicas: true };
-      expect(await detected(name, REPLICA_MUTANTS[name] as Make, shape, SEEDS)).toMatch(/^A[1234]: /);
-    },
-    LONG ? 1_800_000 : 120_000,
-  );
+  test.each(Object.keys(REPLICA_MUTANTS))('the model detects the mutant of a replica: %s', async (name) => {
+    const shape = { replicas: true };
+    expect(await detected(name, REPLICA_MUTANTS[name] as Make, shape, SEEDS)).toMatch(/^A[1234]: /);
+  });
 
-  test.each(Object.keys(DURABILITY_MUTANTS))(
-    'the model detects the mutant of early release: %s',
-    async (name) => {
-      let seen: string | null = null;
-      for (let seed = 1; seed <= PATIENCE && seen === null; seed++)
-        seen = await broken(seed, DURABILITY_MUTANTS[name] as Make, { early: true });
-      expect(seen).toMatch(/^A5: /);
-    },
-    LONG ? 1_800_000 : 120_000,
-  );
+  test.each(Object.keys(DURABILITY_MUTANTS))('the model detects the mutant of early release: %s', async (name) => {
+    let seen: string | null = null;
+    for (let seed = 1; seed <= PATIENCE && seen === null; seed++)
+      seen = await broken(seed, DURABILITY_MUTANTS[name] as Make, { early: true });
+    expect(seen).toMatch(/^A5: /);
+  });
 
-  test.each(Object.keys(WIRE_MUTANTS))(
-    'the model detects the mutant of the wire: %s',
-    async (name) => {
-      const shape = { edges: true };
-      expect(await detected(name, WIRE_MUTANTS[name] as Make, shape, SEEDS_OF_EDGES)).toMatch(/^A[123]: /);
-    },
-    LONG ? 1_800_000 : 120_000,
-  );
+  test.each(Object.keys(WIRE_MUTANTS))('the model detects the mutant of the wire: %s', async (name) => {
+    const shape = { edges: true };
+    expect(await detected(name, WIRE_MUTANTS[name] as Make, shape, SEEDS_OF_EDGES)).toMatch(/^A[123]: /);
+  });
 });
