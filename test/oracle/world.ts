@@ -11,12 +11,15 @@ import { type AccessLevel, applyTo, NO_ROWS, type Operation, type Rows } from '.
 /** A whole number from 0 to n - 1. */
 export type Random = (n: number) => number;
 
+/** Jest looks a global name up through the context of the file, which cost a sixth of a long run. */
+const { imul } = Math;
+
 /** A small generator with a seed, so that every failure can be run again. */
 export function seeded(seed: number): Random {
   let state = seed | 0;
   return (n) => {
-    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0;
-    const mixed = Math.imul(state ^ (state >>> 12), 0x297a2d39);
+    state = (imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0;
+    const mixed = imul(state ^ (state >>> 12), 0x297a2d39);
     return ((mixed ^ (mixed >>> 15)) >>> 0) % n;
   };
 }
