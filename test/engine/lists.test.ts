@@ -100,6 +100,7 @@ forEachDatabase('lists against brute force while writers run', (fixture, kind) =
           const found = random(2) === 0 ? await subjects(random, about, level) : await resources(random, about, level);
           wrong.push(...found);
           seen.lists++;
+          if (LONG && seen.lists % 10_000 === 0) process.stderr.write(`${kind}: ${JSON.stringify(seen)}\n`);
           const { except, changed, refused, walks } = seen;
           const isEnough = seen.lists >= LISTS[kind] && Math.min(except, changed, refused, walks) > 0;
           if (isEnough || seen.lists >= 5 * LISTS[kind] || wrong.length > 5) done = true;

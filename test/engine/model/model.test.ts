@@ -61,7 +61,7 @@ describe('random schedules of the engine', () => {
     { through: 'two instances with early release', shape: { early: true }, share: 0.45 },
   ])(
     "every answer is the database's at its revision, and fresh enough, through $through",
-    async ({ shape, share }) => {
+    async ({ through, shape, share }) => {
       const failed: string[] = [];
       let answers = 0;
       let ahead = 0;
@@ -70,6 +70,7 @@ describe('random schedules of the engine', () => {
         await simulation.run(STEPS).catch((error: Error) => failed.push(`schedule ${seed}: ${error.message}`));
         answers += simulation.answers;
         for (const { engine } of simulation.instances) ahead += engine.counters.ahead.outcomes.read;
+        if (LONG && seed % 1000 === 0) process.stderr.write(`${through}: ${seed} schedules, ${answers} answers\n`);
       }
       expect(failed).toEqual([]);
       // That most questions are answered: an engine that answers nothing has no wrong answers.
