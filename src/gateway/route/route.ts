@@ -9,7 +9,15 @@ import type { ErrorCode, Reason } from '../../base/errors.ts';
 import type { RevisionToken } from '../../engine/types.ts';
 import type { Services } from '../services.ts';
 import { type BodyFormat, json } from './bodies.ts';
-import type { Chunks, EmptyEnvelope, Envelope, StreamEnvelope, TextEnvelope } from './envelopes.ts';
+import {
+  type Chunks,
+  type EmptyEnvelope,
+  type Envelope,
+  noContent,
+  type StreamEnvelope,
+  successData,
+  type TextEnvelope,
+} from './envelopes.ts';
 import type { Guard } from './guards.ts';
 import { type BodyLimit, DEADLINE_MS } from './limits.ts';
 
@@ -152,9 +160,10 @@ interface RouteSpec<
   readonly headers?: readonly H[];
   /** The one cookie that it reads. No route authenticates by cookies. */
   readonly cookie?: CookieSpec;
-  readonly envelope: E;
-  /** The status of success, or several: the first unless the answer sets another. */
-  readonly status: number | readonly [number, ...number[]];
+  /** Default `successData`; without a response `noContent`. */
+  readonly envelope?: E;
+  /** The status of success, or several: the first unless the answer sets another. Default 200, or 204 for an empty answer. */
+  readonly status?: number | readonly [number, ...number[]];
   /** The payload without the envelope; omitted for an empty answer. */
   readonly response?: R;
   /** The errors of the handler, for the document; those of the guard and the gateway are added. */
@@ -218,7 +227,7 @@ export interface Route {
 /** Checks the rules that types cannot express, and fills in defaults. Throws at load when a route contradicts itself. */
 export function defineRoute<
   C,
-  E extends Envelope,
+  E extends Envelope = typeof successData,
   P extends z.ZodType = z.ZodObject<Record<never, never>>,
   Q extends z.ZodType = z.ZodObject<Record<never, never>>,
   B extends z.ZodType | BodyFormat<unknown> = BodyFormat<undefined>,
@@ -233,7 +242,9 @@ export function defineRoute<
   const declared = spec.params instanceof z.ZodObject ? Object.keys(spec.params.shape) : [];
   if (named.toSorted().join() !== declared.toSorted().join()) throw fault('path and params name different parameters');
   if (spec.limit !== undefined && !(spec.body instanceof z.ZodType)) throw fault('a limit belongs to a JSON body');
-  if ((spec.envelope.kind === 'empty') !== (spec.response === undefined)) {
+  const envelope = spec.envelope ?? (spec.response === undefined ? noContent : successData);
+  const { status = envelope.kind === 'empty' ? 204 : 200 } = spec;
+  if ((envelope.kind === 'empty') !== (spec.response === undefined)) {
     throw fault('a response schema belongs to every envelope but the empty one');
   }
   if (spec.method === 'get' && spec.body !== undefined) throw fault('a GET takes no body');
@@ -252,8 +263,8 @@ export function defineRoute<
     body: spec.body instanceof z.ZodType ? json(spec.body, spec.limit) : (spec.body ?? null),
     headers: spec.headers ?? [],
     cookie: spec.cookie ?? null,
-    envelope: spec.envelope,
-    statuses: typeof spec.status === 'number' ? [spec.status] : spec.status,
+    envelope,
+    statuses: typeof status === 'number' ? [status] : status,
     response: spec.response ?? null,
     errors: spec.errors ?? [],
     example: spec.example ?? {},

@@ -8,7 +8,7 @@ import { parseRevision } from '../../engine/question.ts';
 import { ANY_REVISION, Level } from '../../engine/types.ts';
 import type { Asking } from '../questions/ask.ts';
 import { accessLevel, grantingSource, heldOnly } from '../questions/fields.ts';
-import { bare, successData } from '../route/envelopes.ts';
+import { bare } from '../route/envelopes.ts';
 import { EmailParams, timestamp } from '../route/fields.ts';
 import { anyAdministrator, signedIn } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -112,7 +112,6 @@ const myAccess = defineRoute({
   guard: signedIn,
   headers: ['usher-min-revision', 'if-none-match'],
   envelope: bare,
-  status: 200,
   response: Access,
   errors: ['UNKNOWN_REVISION'],
   example: { response: EXAMPLE },
@@ -129,8 +128,6 @@ const userAccess = defineRoute({
   guard: anyAdministrator,
   params: EmailParams,
   headers: ['usher-min-revision', 'if-none-match'],
-  envelope: successData,
-  status: 200,
   response: Access,
   errors: ['UNKNOWN_REVISION', 'NO_APPLICATION_LEVEL', 'NOT_FOUND'],
   example: { response: EXAMPLE },

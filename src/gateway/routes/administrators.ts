@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import type { SuperadminRow } from '../../directory/superadmins.ts';
-import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, EmailParams, email, timestamp } from '../route/fields.ts';
 import { applicationLevel, superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -26,8 +25,6 @@ const listAppAdmins = defineRoute({
   summary: 'List the app admins of an application',
   guard: applicationLevel('view'),
   params: AppParams,
-  envelope: successData,
-  status: 200,
   response: z.array(AppAdmin),
   errors: ['NOT_FOUND'],
   handle: async ({ appAdmins }, { params }) =>
@@ -45,7 +42,6 @@ const addAppAdmin = defineRoute({
   dryRun: true,
   params: AppParams,
   body: NewAdministrator,
-  envelope: successData,
   status: [201, 200],
   response: AppAdmin,
   errors: ['NOT_FOUND'],
@@ -68,8 +64,6 @@ const removeAppAdmin = defineRoute({
   refusal: 'app_admin.removed.refused',
   dryRun: true,
   params: z.strictObject({ ...AppParams.shape, ...EmailParams.shape }),
-  envelope: noContent,
-  status: 204,
   errors: ['NOT_FOUND'],
   handle: async ({ appAdmins }, input) => {
     const { revision } = await appAdmins.remove(input.params.appCode, input.params.email, input);
@@ -87,8 +81,6 @@ const listSuperadmins = defineRoute({
   tag: 'Administrators',
   summary: 'All SuperAdmins',
   guard: superAdmin,
-  envelope: successData,
-  status: 200,
   response: z.array(Superadmin),
   handle: async ({ superadmins }) => (await superadmins.list()).map(toJson),
 });
@@ -103,7 +95,6 @@ const addSuperadmin = defineRoute({
   refusal: 'superadmin.added.refused',
   dryRun: true,
   body: NewAdministrator,
-  envelope: successData,
   status: [201, 200],
   response: Superadmin,
   example: { body: { email: 'ada@example.com' } },
@@ -124,8 +115,6 @@ const removeSuperadmin = defineRoute({
   refusal: 'superadmin.removed.refused',
   dryRun: true,
   params: EmailParams,
-  envelope: noContent,
-  status: 204,
   errors: ['NOT_FOUND', 'LAST_SUPERADMIN'],
   handle: async ({ superadmins }, input) => {
     const { revision } = await superadmins.remove(input.params.email, input);

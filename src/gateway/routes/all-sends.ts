@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { tagOf } from '../../administration/records.ts';
 import { CHANNEL_NAMES } from '../../base/channels.ts';
 import type { LogRowEverywhere, SendStatistics } from '../../notifications/all-sends.ts';
-import { type JsonSchema, objectSchema, successData, valueEnvelope } from '../route/envelopes.ts';
+import { type JsonSchema, objectSchema, valueEnvelope } from '../route/envelopes.ts';
 import { applicationCode, slug, timestamp } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
@@ -27,7 +27,6 @@ const listAllSends = defineRoute({
   guard: anyAdministrator,
   query: z.strictObject({ ...pageParams(LIST), ...SEND_FILTERS, appCode: ofApplication }),
   envelope: pagedData,
-  status: 200,
   response: pageSchema(LoggedOfApplication),
   handle: async ({ allSends }, { caller, query }) => {
     const { status = null, type = null, email = null, appCode = null } = query;
@@ -89,7 +88,6 @@ const readStatistics = defineRoute({
   }),
   headers: ['if-none-match'],
   envelope: rowsSince,
-  status: 200,
   response: Statistics,
   handle: async ({ allSends }, { caller, query }) => {
     const { hours, appCode = null } = query;
@@ -113,7 +111,6 @@ const retryAll = defineRoute({
     type: slug.optional().meta({ description: 'The code of a notification type.' }),
     brand: slug.optional().meta({ description: 'The slug of the brand whose deliveries are retried.' }),
   }),
-  envelope: successData,
   status: 202,
   response: z.strictObject({
     notifications: z.int().nonnegative(),

@@ -6,7 +6,6 @@ import { LEVEL_NAMES } from '../../base/level-names.ts';
 import type { AppOverrideRow } from '../../catalog/application-overrides.ts';
 import { Level } from '../../engine/types.ts';
 import { accessLevel } from '../questions/fields.ts';
-import { successData } from '../route/envelopes.ts';
 import { AppParams, email, id, permissionCode, resourceId, slug, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../route/paging.ts';
@@ -57,7 +56,6 @@ const listOverrides = defineRoute({
     permission: permissionCode.optional().meta({ description: 'Of this permission only: its code.' }),
   }),
   envelope: pagedData,
-  status: 200,
   response: pageSchema(AppOverride),
   errors: ['NOT_FOUND', 'INCOMPLETE_RESOURCE'],
   example: {
@@ -117,8 +115,6 @@ const deleteOverrides = defineRoute({
       .meta({ description: `At most ${MAX_DELETED}.` }),
   }),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: z.strictObject({ deleted: z.int().nonnegative().meta({ description: 'How many existed.' }) }),
   errors: ['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE'],
   example: {

@@ -19,7 +19,6 @@ import {
   resourceFields,
 } from '../questions/fields.ts';
 import { ofKnownApplication } from '../questions/lists.ts';
-import { successData } from '../route/envelopes.ts';
 import { AppParams } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { defineRoute, type Route } from '../route/route.ts';
@@ -40,8 +39,6 @@ const explain = defineRoute({
     ...resourceFields,
     accessLevel: levelField,
   }),
-  envelope: successData,
-  status: 200,
   response: Explanation,
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'NOT_FOUND'],
   example: {
@@ -74,8 +71,6 @@ const effective = defineRoute({
   params: AppParams,
   headers: ['usher-min-revision'],
   body: z.strictObject({ email: emailField, ...resourceFields }),
-  envelope: successData,
-  status: 200,
   response: z.array(EffectivePermission),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE', 'NOT_FOUND'],
   example: {

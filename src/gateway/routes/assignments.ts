@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import type { AssignedRole, HolderRow, WantedRoles } from '../../catalog/assignments.ts';
-import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, email, id, idParam, MemberParams, search, slug, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
@@ -24,8 +23,6 @@ const readUserRoles = defineRoute({
   guard: applicationLevel('view'),
   params: MemberParams,
   headers: ['if-none-match'],
-  envelope: successData,
-  status: 200,
   response: Assigned,
   errors: ['NOT_FOUND'],
   handle: async ({ assignments }, { params }) => {
@@ -61,8 +58,6 @@ const replaceUserRoles = defineRoute({
       message: 'send either roles or roleIds',
     }),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: Assigned,
   errors: ['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE', 'STALE'],
   example: { body: { roles: ['accountant', 'reader'] } },
@@ -107,7 +102,6 @@ const addUserRole = defineRoute({
       path: ['role'],
       message: 'send either role (its code) or roleId',
     }),
-  envelope: successData,
   status: [201, 200],
   response: AssignedOne,
   errors: ['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE'],
@@ -137,8 +131,6 @@ const removeUserRole = defineRoute({
   refusal: 'assignment.removed.refused',
   dryRun: true,
   params: z.strictObject({ ...MemberParams.shape, roleCode: z.string().meta({ description: "The role's code." }) }),
-  envelope: noContent,
-  status: 204,
   errors: ['NOT_FOUND', 'FORBIDDEN'],
   handle: async ({ assignments }, input) => {
     const { appCode, email, roleCode } = input.params;
@@ -169,7 +161,6 @@ const listHolders = defineRoute({
   params: z.strictObject({ ...AppParams.shape, roleId: idParam }),
   query: z.strictObject({ ...pageParams('role-users'), q: search }),
   envelope: pagedData,
-  status: 200,
   response: pageSchema(Holder),
   errors: ['NOT_FOUND'],
   handle: async ({ assignments }, { params, query }) => {
@@ -209,8 +200,6 @@ const changeHolders = defineRoute({
       if (both >= 0) refuse(['remove', both], 'is in add, too; send each person in one of them');
     }),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: z.strictObject({
     added: z.int().nonnegative().meta({ description: 'How many people were given the role.' }),
     removed: z.int().nonnegative().meta({ description: 'From how many it was taken.' }),

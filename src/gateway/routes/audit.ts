@@ -61,7 +61,6 @@ const readAudit = defineRoute({
   guard: superAdmin,
   query: z.strictObject({ ...pageParams('audit'), appCode: applicationCode.optional(), ...Filters }),
   envelope: pagedData,
-  status: 200,
   response: pageSchema(AuditRecord),
   handle: async ({ auditLog }, { query }) => {
     const { limit, cursor, ...filter } = query;
@@ -78,7 +77,6 @@ const readApplicationAudit = defineRoute({
   params: AppParams,
   query: z.strictObject({ ...pageParams('application-audit'), ...Filters }),
   envelope: pagedData,
-  status: 200,
   response: pageSchema(AuditRecord),
   errors: ['NOT_FOUND'],
   handle: async ({ auditLog }, { params, query }) => {

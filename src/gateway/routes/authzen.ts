@@ -27,7 +27,6 @@ const question = {
   params: AppParams,
   headers: ['usher-min-revision'],
   envelope: bare,
-  status: 200,
   quiet: true,
   anyRequestId: true,
 } as const;
@@ -141,7 +140,6 @@ const metadata = defineRoute({
   guard: keyOrBearer('check'),
   params: AppParams,
   envelope: bare,
-  status: 200,
   response: Metadata,
   errors: ['NOT_FOUND'],
   anyRequestId: true,

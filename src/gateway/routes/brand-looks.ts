@@ -5,7 +5,6 @@ import { tagOf } from '../../administration/records.ts';
 import type { BrandRow } from '../../brands/brands.ts';
 import { previewMail } from '../../brands/preview.ts';
 import { unsubscribePage } from '../pages/unsubscribe.ts';
-import { successData } from '../route/envelopes.ts';
 import { idParam, name, storableUrl, text } from '../route/fields.ts';
 import { anyAdministrator, superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -33,8 +32,6 @@ const listLooks = defineRoute({
     'All brands by slug, for every administrator: what a choice of brands shows. Senders and mail servers stand in `/api/admin/brands`.',
   guard: anyAdministrator,
   headers: ['if-none-match'],
-  envelope: successData,
-  status: 200,
   response: z.array(Look),
   example: {
     response: [
@@ -120,8 +117,6 @@ const previewBrand = defineRoute({
   guard: superAdmin,
   params: z.strictObject({ id: idParam }),
   body: Draft,
-  envelope: successData,
-  status: 200,
   response: Preview,
   errors: ['NOT_FOUND'],
   example: { body: { kind: 'mail', primaryColor: '#aa3311' } },

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { isHostName, RULES } from '../../base/grammar.ts';
 import type { BrandRow } from '../../brands/brands.ts';
-import { noContent, successData } from '../route/envelopes.ts';
 import { email, id, idParam, line, name, readOnly, slug, storableUrl, text, timestamp } from '../route/fields.ts';
 import { panelEntry, superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -119,8 +118,6 @@ const listBrands = defineRoute({
   tag: 'Brands',
   summary: 'All brands',
   guard: panelEntry,
-  envelope: successData,
-  status: 200,
   response: z.array(Brand),
   handle: async ({ brands, engine }, { caller, signal }) => {
     const { person } = await engine.person(caller.email, { signal });
@@ -135,8 +132,6 @@ const readBrand = defineRoute({
   summary: 'One brand',
   guard: panelEntry,
   params: Params,
-  envelope: successData,
-  status: 200,
   response: Brand,
   errors: ['NOT_FOUND'],
   handle: async ({ brands, engine }, { params, caller, signal }) => {
@@ -154,7 +149,6 @@ function createBrand(allowHttp: boolean): Route {
     guard: superAdmin,
     refusal: 'brand.created.refused',
     body: z.strictObject({ slug, name, ...fields(allowHttp) }),
-    envelope: successData,
     status: 201,
     response: Brand,
     errors: ['ALREADY_EXISTS'],
@@ -193,8 +187,6 @@ function changeBrand(allowHttp: boolean): Route {
       createdAt: readOnly,
       updatedAt: readOnly,
     }),
-    envelope: successData,
-    status: 200,
     response: Brand,
     errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'ALREADY_EXISTS'],
     example: { body: { idpOrgId: '285181292935381355' } },
@@ -214,8 +206,6 @@ const deleteBrand = defineRoute({
   guard: superAdmin,
   refusal: 'brand.deleted.refused',
   params: Params,
-  envelope: noContent,
-  status: 204,
   errors: ['NOT_FOUND', 'BRAND_IN_USE'],
   handle: async ({ brands }, input) => {
     const { revision } = await brands.delete(input.params.id, input);
@@ -232,8 +222,6 @@ const testEmail = defineRoute({
   refusal: 'brand.tested.refused',
   params: Params,
   body: z.strictObject({ to: email }),
-  envelope: successData,
-  status: 200,
   response: z.strictObject({ sent: z.literal(true), smtp: z.strictObject({ response: z.string() }) }),
   errors: ['NOT_FOUND', 'SMTP_FAILED'],
   example: { body: { to: 'admin@example.com' } },

@@ -22,7 +22,6 @@ import {
   rawSubject,
   resourceFields,
 } from '../questions/fields.ts';
-import { successData } from '../route/envelopes.ts';
 import { key } from '../route/guards.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
@@ -33,8 +32,6 @@ const question = {
   tag: 'Checks',
   guard: key('check'),
   headers: ['usher-min-revision'],
-  envelope: successData,
-  status: 200,
   quiet: true,
 } as const;
 
@@ -175,8 +172,6 @@ const clearCache = defineRoute({
   query: z.strictObject({
     everywhere: z.enum(['true', 'false']).optional().meta({ description: '`true`: every instance, within a second.' }),
   }),
-  envelope: successData,
-  status: 200,
   response: z.object({
     cleared: z.literal(true),
     message: z.string(),

@@ -7,7 +7,6 @@ import { z } from 'zod';
 import { UsherError } from '../../base/errors.ts';
 import type { KeptMail } from '../../delivery/mailbox.ts';
 import { isLocalHost } from '../middleware/local-host.ts';
-import { successData } from '../route/envelopes.ts';
 import { search, timestamp } from '../route/fields.ts';
 import { type Guard, open } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -48,8 +47,6 @@ const listMail = defineRoute({
   guard: developer,
   holdsSecret: true,
   query: z.strictObject({ q: search.meta({ description: 'Text in the recipient or the subject.' }) }),
-  envelope: successData,
-  status: 200,
   response: z.array(Mail),
   handle: async ({ mailbox }, { query: { q } }) => {
     const all = (await mailbox?.list()) ?? [];
@@ -66,8 +63,6 @@ const readMail = defineRoute({
   guard: developer,
   holdsSecret: true,
   params: z.strictObject({ id: z.string().regex(/^[0-9a-f-]{1,64}$/, 'must be the id of a mail') }),
-  envelope: successData,
-  status: 200,
   response: Mail,
   errors: ['NOT_FOUND'],
   handle: async ({ mailbox }, { params }) => {

@@ -5,7 +5,6 @@ import { UsherError } from '../../base/errors.ts';
 import type { DevelopmentSignIn } from '../../identity/development-sign-in.ts';
 import { isLocalHost } from '../middleware/local-host.ts';
 import { createRateLimit } from '../middleware/rate-limit.ts';
-import { successData } from '../route/envelopes.ts';
 import { email, timestamp } from '../route/fields.ts';
 import { type Guard, open } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -76,8 +75,6 @@ export function devSignInRoutes(production: boolean): readonly Route[] {
     description: 'Outside production only, and only without `auth.issuer`.',
     guard: ownPage,
     query,
-    envelope: successData,
-    status: 200,
     response: z.strictObject({ people: z.array(Persona).max(8) }),
     errors: ['UNAUTHENTICATED'],
     handle: async (services, { query: { code } }) => {
@@ -95,8 +92,6 @@ export function devSignInRoutes(production: boolean): readonly Route[] {
     guard: ownPage,
     query,
     body: z.strictObject({ email }),
-    envelope: successData,
-    status: 200,
     response: z.strictObject({ token: z.string(), expiresAt: timestamp }),
     holdsSecret: true,
     errors: ['UNAUTHENTICATED'],

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { isResourceId, isStorableUrl, RULES } from '../../base/grammar.ts';
 import type { EntityRecord } from '../../catalog/entities.ts';
 import { MAX_CURSOR, MAX_IDS } from '../../catalog/entity-items.ts';
-import { bare, noContent, successData } from '../route/envelopes.ts';
+import { bare } from '../route/envelopes.ts';
 import {
   AppParams,
   description,
@@ -63,8 +63,6 @@ const listEntities = defineRoute({
   summary: 'The entity catalog of an application',
   guard: applicationLevel('view'),
   params: AppParams,
-  envelope: successData,
-  status: 200,
   response: z.array(Entity),
   errors: ['NOT_FOUND'],
   handle: async ({ entities }, { params }) => (await entities.list(params.appCode)).map(toJson),
@@ -81,7 +79,6 @@ const createEntity = defineRoute({
   dryRun: true,
   params: AppParams,
   body: z.strictObject({ code: slug, name, ...fields }),
-  envelope: successData,
   status: 201,
   response: Entity,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
@@ -122,8 +119,6 @@ const changeEntity = defineRoute({
     createdAt: readOnly,
     updatedAt: readOnly,
   }),
-  envelope: successData,
-  status: 200,
   response: Entity,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'ENTITY_IN_USE', 'SYSTEM_RECORD'],
   example: { body: { name: 'Invoice', listEndpoint: 'https://billing.example.com/api/invoices' } },
@@ -144,8 +139,6 @@ const deleteEntity = defineRoute({
   refusal: 'entity.deleted.refused',
   dryRun: true,
   params: EntityParams,
-  envelope: noContent,
-  status: 204,
   errors: ['NOT_FOUND', 'ENTITY_IN_USE', 'SYSTEM_RECORD'],
   handle: async ({ entities }, input) => {
     const { revision } = await entities.delete(input.params.appCode, input.params.id, input);
@@ -214,7 +207,6 @@ const listItems = defineRoute({
     ids,
   }),
   envelope: bare,
-  status: 200,
   response: EntityItems,
   errors: ['NOT_FOUND', 'NO_LIST_ENDPOINT', 'LIST_ENDPOINT_FAILED'],
   handle: ({ entityItems }, { params, query, caller, signal }) => {

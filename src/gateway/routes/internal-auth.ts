@@ -1,7 +1,6 @@
 /** Reports about users from backends and from the identity provider's profile editor, with an internal key (docs/reference/people.md#names). */
 
 import { z } from 'zod';
-import { successData } from '../route/envelopes.ts';
 import { email, name, text } from '../route/fields.ts';
 import { key } from '../route/guards.ts';
 import { defineRoute, type Route } from '../route/route.ts';
@@ -27,8 +26,6 @@ const applicationEvent = defineRoute({
           "The application's own name for the event: repeated within 24 hours it counts once. Deleting the application forgets it.",
       }),
   }),
-  envelope: successData,
-  status: 200,
   response: Recorded,
   errors: ['UNKNOWN_REFERENCE', 'NOT_FOUND', 'USER_INACTIVE'],
   example: { body: { email: 'ada@example.com', appCode: 'crm', event: 'login' }, response: { recorded: true } },
@@ -62,8 +59,6 @@ const profileSync = defineRoute({
       .optional()
       .meta({ description: 'The time of the change there; default: now.' }),
   }),
-  envelope: successData,
-  status: 200,
   response: z.strictObject({ applied: z.boolean() }),
   example: {
     body: { email: 'ada@example.com', displayName: 'Ada L.', changedAt: '2026-11-21T10:00:05.400Z' },

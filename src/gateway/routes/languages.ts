@@ -1,7 +1,6 @@
 /** The registry of languages (docs/reference/administration.md#languages). */
 
 import { z } from 'zod';
-import { noContent, successData } from '../route/envelopes.ts';
 import { languageCode, name } from '../route/fields.ts';
 import { signedIn, superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -24,8 +23,6 @@ const listLanguages = defineRoute({
   tag: 'Languages',
   summary: 'All languages',
   guard: signedIn,
-  envelope: successData,
-  status: 200,
   response: z.array(Language),
   handle: ({ languages }) => languages.list(),
 });
@@ -38,7 +35,6 @@ const createLanguage = defineRoute({
   guard: superAdmin,
   refusal: 'language.created.refused',
   body: z.strictObject({ code: languageCode, name, nativeName: name, fallback }),
-  envelope: successData,
   status: 201,
   response: Language,
   errors: ['ALREADY_EXISTS', 'UNKNOWN_LANGUAGES'],
@@ -63,8 +59,6 @@ const changeLanguage = defineRoute({
     fallback,
     code: z.string().optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
   }),
-  envelope: successData,
-  status: 200,
   response: Language,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'UNKNOWN_LANGUAGES'],
   example: { body: { fallback: 'en' } },
@@ -80,8 +74,6 @@ const deleteLanguage = defineRoute({
   guard: superAdmin,
   refusal: 'language.deleted.refused',
   params: LanguageParams,
-  envelope: noContent,
-  status: 204,
   errors: ['NOT_FOUND', 'LANGUAGE_IN_USE', 'SYSTEM_RECORD'],
   handle: async ({ languages }, input) => {
     await languages.delete(input.params.code, input);

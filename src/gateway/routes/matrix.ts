@@ -5,7 +5,6 @@ import { LEVEL_NAMES, LEVELS } from '../../base/level-names.ts';
 import type { Matrix, WantedCell } from '../../catalog/matrix.ts';
 import { Level } from '../../engine/types.ts';
 import { accessLevel } from '../questions/fields.ts';
-import { successData } from '../route/envelopes.ts';
 import { AppParams, id, namedPermission, permissionOf, slug } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -92,8 +91,6 @@ const readMatrix = defineRoute({
   guard: applicationLevel('view'),
   params: AppParams,
   headers: ['if-none-match'],
-  envelope: successData,
-  status: 200,
   response: MatrixAnswer,
   errors: ['NOT_FOUND'],
   example: { response: EXAMPLE },
@@ -122,8 +119,6 @@ const changeMatrix = defineRoute({
       .meta({ description: `At most ${MAX_CHANGES}, each pair of role and permission once.` }),
   }),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: MatrixAnswer,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL', 'IMMUTABLE_FIELD', 'STALE'],
   example: {

@@ -6,7 +6,6 @@ import { UsherError } from '../../base/errors.ts';
 import { isApplicationCode } from '../../base/grammar.ts';
 import type { AppPreferences } from '../../directory/app-preferences.ts';
 import type { Caller } from '../../identity/tokens.ts';
-import { successData } from '../route/envelopes.ts';
 import { AppParams } from '../route/fields.ts';
 import { accountSettler, profileOwner, signedIn } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -54,8 +53,6 @@ const listMine = defineRoute({
   summary: 'My preferences in every application',
   description: 'For applications that I have used or set preferences in, by code.',
   guard: signedIn,
-  envelope: successData,
-  status: 200,
   response: z.array(Preferences),
   example: { response: [EXAMPLE] },
   handle: ({ appPreferences }, { caller }) => appPreferences.list(caller.email),
@@ -71,8 +68,6 @@ const bootstrap = defineRoute({
     'The login bootstrap: records a login and returns my preferences, which it creates with defaults on the first login. A front end calls it exactly once, when its authenticated start is complete.',
   guard: profileOwner,
   params: AppParams,
-  envelope: successData,
-  status: 200,
   response: Preferences,
   errors: ['NOT_FOUND'],
   example: { response: EXAMPLE },
@@ -89,8 +84,6 @@ const changeMine = defineRoute({
   guard: profileOwner,
   params: AppParams,
   body: preferencesBody(),
-  envelope: successData,
-  status: 200,
   response: Preferences,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD'],
   example: { body: { showHelp: false }, response: { ...EXAMPLE, showHelp: false } },
@@ -114,8 +107,6 @@ const tellActivity = defineRoute({
     'Updates my last activity there, at most once in five minutes; `recorded` says whether this call did. Changes no login.',
   guard: accountSettler,
   params: AppParams,
-  envelope: successData,
-  status: 200,
   response: Recorded,
   errors: ['NOT_FOUND'],
   example: { response: { recorded: true } },
@@ -159,8 +150,6 @@ const tellLogout = defineRoute({
   description: 'Adds an event and an audit record. Changes no login.',
   guard: profileOwner,
   params: AppParams,
-  envelope: successData,
-  status: 200,
   response: Recorded,
   errors: ['NOT_FOUND'],
   example: { response: { recorded: true } },

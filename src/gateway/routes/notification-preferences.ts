@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { refuseImmutable } from '../../administration/records.ts';
 import { perChannel } from '../../base/channels.ts';
 import { eachEnabled } from '../route/channels.ts';
-import { codeResponse, successData } from '../route/envelopes.ts';
+import { codeResponse } from '../route/envelopes.ts';
 import { AppParams, id, idParam, readOnly } from '../route/fields.ts';
 import { signedIn } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -40,7 +40,6 @@ const listPreferences = defineRoute({
   guard: signedIn,
   params: AppParams,
   envelope: codeResponse,
-  status: 200,
   response: z.array(Preference),
   errors: ['NOT_FOUND'],
   handle: ({ notificationPreferences }, { params, caller }) =>
@@ -63,8 +62,6 @@ const changePreferences = defineRoute({
       }),
   }),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: z.array(Preference),
   errors: ['PREFERENCE_LOCKED', 'UNKNOWN_REFERENCE', 'IMMUTABLE_FIELD'],
   example: { body: { updates: [{ notificationTypeId: 3, email: false }] } },
@@ -83,8 +80,6 @@ const changePreference = defineRoute({
     ...changes,
     notificationTypeId: id.optional().meta({ description: 'Cannot be changed; only the one in the path may be sent.' }),
   }),
-  envelope: successData,
-  status: 200,
   response: Preference,
   errors: ['NOT_FOUND', 'PREFERENCE_LOCKED', 'IMMUTABLE_FIELD'],
   example: { body: { email: false } },

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { DEFAULT_FIELDS, recordOf, TYPE_SWITCHES } from '../../base/channels.ts';
 import type { TypeRow } from '../../notifications/types.ts';
 import { eachEnabled } from '../route/channels.ts';
-import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -61,8 +60,6 @@ const listTypes = defineRoute({
   summary: 'All notification types of an application',
   guard: applicationLevel('view'),
   params: AppParams,
-  envelope: successData,
-  status: 200,
   response: z.array(NotificationType),
   errors: ['NOT_FOUND'],
   handle: async ({ notificationTypes }, { params }) => (await notificationTypes.list(params.appCode)).map(toJson),
@@ -77,7 +74,6 @@ const createType = defineRoute({
   refusal: 'notification_type.created.refused',
   params: AppParams,
   body: z.strictObject({ code: slug, ...fields }),
-  envelope: successData,
   status: 201,
   response: NotificationType,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'IMMUTABLE_FIELD'],
@@ -109,8 +105,6 @@ const changeType = defineRoute({
     createdAt: readOnly,
     updatedAt: readOnly,
   }),
-  envelope: successData,
-  status: 200,
   response: NotificationType,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'SYSTEM_RECORD'],
   example: { body: { defaultPush: true, emailFromName: 'Billing' } },
@@ -129,8 +123,6 @@ const deleteType = defineRoute({
   guard: applicationLevel('edit'),
   refusal: 'notification_type.deleted.refused',
   params: TypeParams,
-  envelope: noContent,
-  status: 204,
   errors: ['NOT_FOUND', 'SYSTEM_RECORD', 'TYPE_IN_USE'],
   handle: async ({ notificationTypes }, input) => {
     const { revision } = await notificationTypes.delete(input.params.appCode, input.params.id, input);

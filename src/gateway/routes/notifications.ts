@@ -6,7 +6,6 @@ import { LIMITS } from '../../base/grammar.ts';
 import type { LogRow } from '../../notifications/log.ts';
 import { STATUSES } from '../../notifications/log.ts';
 import type { SendOrder } from '../../notifications/send.ts';
-import { successData } from '../route/envelopes.ts';
 import {
   AppParams,
   applicationCode,
@@ -93,7 +92,6 @@ const sendBySystem = defineRoute({
   guard: key('notify'),
   body: z.strictObject({ appCode: applicationCode, ...fields }),
   limit: 'list',
-  envelope: successData,
   status: 202,
   response: Sent,
   errors: ['UNKNOWN_REFERENCE', 'MISSING_VARIABLES', 'IDEMPOTENCY_KEY_REUSED', 'PAYLOAD_TOO_LARGE', 'UNPROCESSABLE'],
@@ -125,7 +123,6 @@ const sendByAdministrator = defineRoute({
   params: AppParams,
   body: Send,
   limit: 'list',
-  envelope: successData,
   status: 202,
   response: Sent,
   errors: [
@@ -192,7 +189,6 @@ const listSends = defineRoute({
     ...SEND_FILTERS,
   }),
   envelope: pagedData,
-  status: 200,
   response: pageSchema(Logged),
   errors: ['NOT_FOUND'],
   handle: async ({ sendLog }, { params, query }) => {
@@ -209,8 +205,6 @@ const readSend = defineRoute({
   summary: 'One notification of an application',
   guard: applicationLevel('view'),
   params: z.strictObject({ ...AppParams.shape, id: idParam }),
-  envelope: successData,
-  status: 200,
   response: Logged,
   errors: ['NOT_FOUND'],
   handle: async ({ sendLog }, { params }) => shownSend(await sendLog.read(params.appCode, params.id)),
@@ -225,7 +219,6 @@ const retrySend = defineRoute({
   guard: applicationLevel('edit'),
   refusal: 'notification.retried.refused',
   params: z.strictObject({ ...AppParams.shape, id: idParam }),
-  envelope: successData,
   status: 202,
   response: Logged,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE'],

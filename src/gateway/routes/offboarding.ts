@@ -1,7 +1,6 @@
 /** A person leaves the organization (docs/reference/people.md#offboarding). */
 
 import { z } from 'zod';
-import { successData } from '../route/envelopes.ts';
 import { EmailParams, email } from '../route/fields.ts';
 import { superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -36,8 +35,6 @@ const offboard = defineRoute({
         .meta({ description: 'An active person, who takes over the administration of applications.' }),
     })
     .optional(),
-  envelope: successData,
-  status: 200,
   response: Offboarded,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'LAST_SUPERADMIN'],
   example: { body: { handOverTo: 'nora@example.com' } },

@@ -17,7 +17,6 @@ const healthz = defineRoute({
   description: 'Does not check the database: a process need not restart because its database is down.',
   guard: open,
   envelope: bare,
-  status: 200,
   response: Health,
   quiet: true,
   handle: () => ({ status: 'ok' }) as const,
@@ -32,7 +31,6 @@ const probe = {
   tag: 'Operations',
   guard: open,
   envelope: bare,
-  status: 200,
   errors: ['UNAVAILABLE'],
   quiet: true,
 } as const;
@@ -76,7 +74,6 @@ function metricsRoute(guard: Guard<unknown>): Route {
     description: 'In OpenMetrics where `Accept` prefers it: then histograms name traces that were sampled.',
     guard,
     envelope: text(METRICS_TYPES, { vary: 'accept' }),
-    status: 200,
     response: z.string(),
     quiet: true,
     handle: ({ metrics }, { media }) => metrics(media === Registry.OPENMETRICS_CONTENT_TYPE),

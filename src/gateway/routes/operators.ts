@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { tagOf } from '../../administration/records.ts';
 import { KEY_SCOPES } from '../../identity/api-keys.ts';
-import { successData } from '../route/envelopes.ts';
 import { timestamp } from '../route/fields.ts';
 import { superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -26,8 +25,6 @@ const listKeys = defineRoute({
     'In the order of the configuration of the instance that answers. A key is known by its name: another key of the same name goes on with its uses.',
   guard: superAdmin,
   headers: ['if-none-match'],
-  envelope: successData,
-  status: 200,
   response: z.array(Key),
   example: { response: [{ name: 'billing', scopes: ['check', 'notify'], lastUsedAt: '2026-01-05T08:30:00.000Z' }] },
   handle: async ({ keyUses }) => {
@@ -55,8 +52,6 @@ const readConfig = defineRoute({
   description: 'Of the instance that answers, as the command `config` prints it.',
   guard: superAdmin,
   headers: ['if-none-match'],
-  envelope: successData,
-  status: 200,
   response: z.array(Value),
   example: { response: [{ key: 'http.port', variable: 'HTTP_PORT', value: 8080, source: 'default' }] },
   handle: ({ configuration }) => answer([...configuration], { etag: tagOf(configuration) }),

@@ -5,7 +5,6 @@ import { LEVEL_NAMES, LEVELS } from '../../base/level-names.ts';
 import type { OverrideRow, PlacedOverrideRow } from '../../catalog/overrides.ts';
 import { Level } from '../../engine/types.ts';
 import { accessLevel } from '../questions/fields.ts';
-import { successData } from '../route/envelopes.ts';
 import {
   id,
   MemberParams,
@@ -54,8 +53,6 @@ const readOverrides = defineRoute({
   guard: applicationLevel('view'),
   params: ResourceParams,
   headers: ['if-none-match'],
-  envelope: successData,
-  status: 200,
   response: OverrideSet,
   errors: ['NOT_FOUND'],
   handle: async ({ overrides }, { params }) => {
@@ -85,8 +82,6 @@ const replaceOverrides = defineRoute({
     ),
   }),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: OverrideSet,
   errors: [
     ...(['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL'] as const),
@@ -118,7 +113,6 @@ const listOverrides = defineRoute({
   params: MemberParams,
   query: z.strictObject({ ...keyedPageParams('overrides', Place), q: search }),
   envelope: pagedData,
-  status: 200,
   response: pageSchema(PlacedOverride),
   errors: ['NOT_FOUND'],
   handle: async ({ overrides }, { params, query }) => {

@@ -5,7 +5,6 @@ import type { ChangeEvent } from '../../administration/change-streams.ts';
 import type { Overview } from '../../administration/overview.ts';
 import { STATUSES } from '../../notifications/log.ts';
 import { EndedSchema } from '../../provider/reconciled.ts';
-import { successData } from '../route/envelopes.ts';
 import { timestamp } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -74,8 +73,6 @@ const readOverview = defineRoute({
   summary: 'The state of everything that the caller may see',
   guard: anyAdministrator,
   headers: ['if-none-match'],
-  envelope: successData,
-  status: 200,
   response: OverviewAnswer,
   example: {
     response: {
@@ -112,7 +109,6 @@ const stream = defineRoute({
   guard: anyAdministrator,
   headers: ['last-event-id'],
   envelope: changeEvents,
-  status: 200,
   response: z.unknown(),
   handle: ({ changeStreams }, { caller, header }) => changeStreams.open(caller, lastRevision(header('last-event-id'))),
 });

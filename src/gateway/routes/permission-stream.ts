@@ -26,7 +26,6 @@ const stream = defineRoute({
   guard: signedIn,
   headers: ['last-event-id'],
   envelope: permissionEvents,
-  status: 200,
   response: z.unknown(),
   handle: ({ permissionStreams }, { caller, header }) =>
     permissionStreams.open(caller, lastRevision(header('last-event-id'))),

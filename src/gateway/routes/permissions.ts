@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import type { Parent, PermissionRecord } from '../../catalog/permissions.ts';
-import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, description, id, idParam, line, permissionCode, readOnly, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -73,8 +72,6 @@ const listPermissions = defineRoute({
   summary: 'All permissions of an application',
   guard: applicationLevel('view'),
   params: AppParams,
-  envelope: successData,
-  status: 200,
   response: z.array(Permission),
   errors: ['NOT_FOUND'],
   handle: async ({ permissions }, { params }) => (await permissions.list(params.appCode)).map(shownPermission),
@@ -90,7 +87,6 @@ const createPermission = defineRoute({
   dryRun: true,
   params: AppParams,
   body: z.strictObject({ code: permissionCode, type, ...fields }).refine(hasOneParent, ONE_PARENT),
-  envelope: successData,
   status: 201,
   response: Permission,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE'],
@@ -139,8 +135,6 @@ const changePermission = defineRoute({
       updatedAt: readOnly,
     })
     .refine(hasOneParent, ONE_PARENT),
-  envelope: successData,
-  status: 200,
   response: Permission,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'UNKNOWN_REFERENCE', 'TYPE_IN_USE', 'SYSTEM_RECORD'],
   example: { body: { description: 'See invoices, or write them.', groupName: 'Finance' } },
@@ -164,8 +158,6 @@ const deletePermission = defineRoute({
   refusal: 'permission.deleted.refused',
   dryRun: true,
   params: PermissionParams,
-  envelope: noContent,
-  status: 204,
   errors: ['NOT_FOUND', 'SYSTEM_RECORD'],
   handle: async ({ permissions }, input) => {
     const { revision } = await permissions.delete(input.params.appCode, input.params.permissionId, input);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { CHANNEL_NAMES } from '../../base/channels.ts';
 import type { ErasureRow } from '../../directory/erasures.ts';
 import { accessLevel } from '../questions/fields.ts';
-import { jsonFile, successData } from '../route/envelopes.ts';
+import { jsonFile } from '../route/envelopes.ts';
 import { EmailParams, id, timestamp } from '../route/fields.ts';
 import { signedIn, superAdmin } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
@@ -168,7 +168,6 @@ const exportMine = defineRoute({
   description: DESCRIPTION,
   guard: signedIn,
   envelope: file,
-  status: 200,
   response: PersonalDataFile,
   errors: ['NOT_FOUND'],
   handle: ({ personalData }, { caller }) => personalData.export(caller.email),
@@ -183,7 +182,6 @@ const exportUser = defineRoute({
   guard: superAdmin,
   params: EmailParams,
   envelope: file,
-  status: 200,
   response: PersonalDataFile,
   errors: ['NOT_FOUND'],
   handle: ({ personalData }, { params }) => personalData.export(params.email),
@@ -231,8 +229,6 @@ const eraseUser = defineRoute({
   refusal: 'user.erased.refused',
   dryRun: true,
   params: EmailParams,
-  envelope: successData,
-  status: 200,
   response: ErasureReceipt,
   errors: ['NOT_FOUND', 'LAST_SUPERADMIN'],
   deadlineMs: DEADLINE_MS.manifest,

@@ -32,7 +32,6 @@ const question = {
   guard: signedInEvenInactive,
   headers: ['usher-min-revision'],
   envelope: bare,
-  status: 200,
   quiet: true,
 } as const;
 

@@ -1,7 +1,6 @@
 /** Profiles (docs/reference/people.md#profiles): a user's own, and those of others for administrators. */
 
 import { z } from 'zod';
-import { successData } from '../route/envelopes.ts';
 import {
   EmailParams,
   email,
@@ -64,8 +63,6 @@ const myProfile = defineRoute({
   description:
     'Created at the first access, with the names and the picture of the token. A newer token updates the names; an older one changes nothing.',
   guard: profileOwner,
-  envelope: successData,
-  status: 200,
   response: Profile,
   example: { response: EXAMPLE },
   handle: ({ profiles }, { caller, requestId }) => profiles.mine(caller, requestId),
@@ -94,8 +91,6 @@ const changeMyProfile = defineRoute({
     createdAt: readOnly,
     updatedAt: readOnly,
   }),
-  envelope: successData,
-  status: 200,
   response: Profile,
   errors: ['IMMUTABLE_FIELD', 'UNKNOWN_REFERENCE', 'UNKNOWN_LANGUAGES', 'IDP_UNREACHABLE', 'IDP_REJECTED'],
   example: { body: { displayName: 'Ada L.', theme: 'dark' }, response: EXAMPLE },
@@ -111,8 +106,6 @@ const profileOf = defineRoute({
     'SuperAdmins and app admins may read every profile; panel users those of users of applications on which they have a level.',
   guard: anyAdministrator,
   params: EmailParams,
-  envelope: successData,
-  status: 200,
   response: Profile,
   errors: ['NOT_FOUND', 'NO_APPLICATION_LEVEL'],
   example: { response: EXAMPLE },

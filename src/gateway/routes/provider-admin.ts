@@ -5,7 +5,7 @@ import { tagOf } from '../../administration/records.ts';
 import { isStorableUrl, RULES } from '../../base/grammar.ts';
 import type { ProviderEventLog } from '../../provider/events.ts';
 import type { IdpOrganization } from '../../provider/organizations.ts';
-import { bare, successData } from '../route/envelopes.ts';
+import { bare } from '../route/envelopes.ts';
 import { applicationCode, id, name, timestamp } from '../route/fields.ts';
 import { superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -29,7 +29,6 @@ const readNotificationProvider = defineRoute({
   description: 'From the stored state; the provider is not queried.',
   guard: superAdmin,
   envelope: bare,
-  status: 200,
   response: NotificationProvider,
   handle: ({ provider }) => provider.notificationProvider.status(),
 });
@@ -43,8 +42,6 @@ const setUpNotificationProvider = defineRoute({
     'Finds or creates it there, stores its signing key sealed, and activates it. Safe to repeat after a failure.',
   guard: superAdmin,
   refusal: 'notification_provider.set_up.refused',
-  envelope: successData,
-  status: 200,
   response: NotificationProvider,
   errors: [...IDP_ERRORS, 'ALREADY_EXISTS'],
   handle: ({ provider }, input) => provider.notificationProvider.setUp(input),
@@ -57,8 +54,6 @@ const activateNotificationProvider = defineRoute({
   summary: 'Activate the notification provider again',
   guard: superAdmin,
   refusal: 'notification_provider.activated.refused',
-  envelope: successData,
-  status: 200,
   response: NotificationProvider,
   errors: [...IDP_ERRORS, 'NOT_FOUND'],
   handle: ({ provider }, input) => provider.notificationProvider.activate(input),
@@ -81,8 +76,6 @@ const listOrganizations = defineRoute({
   tag: 'Identity provider',
   summary: 'All organizations of the provider',
   guard: superAdmin,
-  envelope: successData,
-  status: 200,
   response: z.array(Organization),
   errors: IDP_ERRORS,
   handle: async ({ provider }) => (await provider.organizations.list()).map(toJson),
@@ -101,7 +94,6 @@ const createOrganization = defineRoute({
   guard: superAdmin,
   refusal: 'organization.created.refused',
   body: z.strictObject({ name, domain }),
-  envelope: successData,
   status: 201,
   response: Organization,
   errors: [...IDP_ERRORS, 'ALREADY_EXISTS'],
@@ -137,8 +129,6 @@ const brandOrganization = defineRoute({
       .refine((url) => isStorableUrl(url, true), `must be ${RULES.url}`)
       .optional(),
   }),
-  envelope: successData,
-  status: 200,
   response: z.strictObject({
     orgId: z.string(),
     primaryColor: z.string().nullable(),
@@ -172,8 +162,6 @@ const setUpOrganization = defineRoute({
     redirectUris: z.array(redirectUri).min(1).max(50),
     userApiAppCode: applicationCode.meta({ description: 'The code of an application here.' }),
   }),
-  envelope: successData,
-  status: 200,
   response: z.strictObject({ projectId: z.string(), appId: z.string(), clientId: z.string() }),
   errors: [...IDP_ERRORS, 'NOT_FOUND', 'UNKNOWN_REFERENCE', 'ALREADY_EXISTS', 'ORGANIZATION_CONFIGURED'],
   example: {
@@ -231,8 +219,6 @@ const readEvents = defineRoute({
   description: 'The newest first, at most 200. No codes, links or texts of mails are stored.',
   guard: superAdmin,
   headers: ['if-none-match'],
-  envelope: successData,
-  status: 200,
   response: Events,
   handle: async ({ provider }) => {
     const shown = shownEvents(await provider.events.read());

@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { parseJson, rawBytes } from '../route/bodies.ts';
-import { successData } from '../route/envelopes.ts';
 import type { Guard } from '../route/guards.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
@@ -38,8 +37,6 @@ const sendEmail = defineRoute({
   ].join(' '),
   guard: signed,
   body: rawBytes(['application/json'], 'list'),
-  envelope: successData,
-  status: 200,
   response: z.strictObject({ status: z.enum(['sent', 'duplicate']), templateSource: z.enum(['panel', 'idp']) }),
   errors: ['VALIDATION_FAILED', 'UNKNOWN_ORGANIZATION', 'SMTP_FAILED', 'UNAVAILABLE'],
   // The provider has stopped waiting by then; its retries in the meantime wait for the same sending.

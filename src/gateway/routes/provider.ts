@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { isLifecycleEvent } from '../../provider/lifecycle.ts';
 import { LOGIN_COOKIE } from '../../provider/login-cookie.ts';
-import { bare, noContent, successData } from '../route/envelopes.ts';
+import { bare, noContent } from '../route/envelopes.ts';
 import { email, text } from '../route/fields.ts';
 import { developmentLogin, key, open, webhookSecret } from '../route/guards.ts';
 import { zodIssues } from '../route/inputs.ts';
@@ -15,8 +15,6 @@ const health = defineRoute({
   tag: 'Identity provider',
   summary: 'Show whether the identity provider can be reached',
   guard: open,
-  envelope: successData,
-  status: 200,
   response: z.strictObject({
     idpUrl: z.string().nullable().meta({ description: 'Its URL for users; null if none is configured.' }),
     status: z.enum(['ok', 'unreachable', 'not_configured']),
@@ -31,7 +29,6 @@ const discovery = defineRoute({
   summary: "The provider's OpenID Connect discovery document, unchanged",
   guard: open,
   envelope: bare,
-  status: 200,
   response: z.record(z.string(), z.unknown()),
   errors: ['IDP_UNREACHABLE', 'IDP_NOT_CONFIGURED'],
   handle: async ({ provider }) => ({ ...(await provider.discovery.metadata()) }),
@@ -77,8 +74,6 @@ const callback = defineRoute({
     error: returned.optional(),
     iss: returned.optional(),
   }),
-  envelope: successData,
-  status: 200,
   response: z.strictObject({
     token_type: z.string(),
     access_token: z.string(),
@@ -140,8 +135,6 @@ const webhook = defineRoute({
     '`user.created`, `user.updated`, `user.deactivated`, `user.reactivated`, `user.removed`; others get `applied: false`. Unknown fields are ignored.',
   guard: webhookSecret,
   body: WebhookBody,
-  envelope: successData,
-  status: 200,
   response: z.strictObject({
     applied: z.boolean().meta({ description: 'Whether it changed anything.' }),
   }),
@@ -187,8 +180,6 @@ const registrationLocale = defineRoute({
       .refine((tag) => tag.trim() !== '', 'must not be empty')
       .meta({ description: 'A language tag such as `cs-CZ`.' }),
   }),
-  envelope: successData,
-  status: 200,
   response: z.strictObject({
     email: z.string(),
     orgId: z.string(),

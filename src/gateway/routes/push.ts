@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../../base/grammar.ts';
 import type { PushSubscriptionRow } from '../../delivery/subscriptions.ts';
-import { codeResponse, noContent, successData } from '../route/envelopes.ts';
+import { codeResponse } from '../route/envelopes.ts';
 import { id, idParam, text, timestamp } from '../route/fields.ts';
 import { signedIn } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -38,8 +38,6 @@ const vapidKey = defineRoute({
   summary: 'Get the key that browsers subscribe with',
   description: '`applicationServerKey` of `pushManager.subscribe`. In production 503 where no keys are configured.',
   guard: signedIn,
-  envelope: successData,
-  status: 200,
   response: z.strictObject({ vapidPublicKey: z.string() }),
   errors: ['UNAVAILABLE'],
   handle: ({ pushSubscriptions }) => ({ vapidPublicKey: pushSubscriptions.vapidKey() }),
@@ -58,7 +56,6 @@ const subscribe = defineRoute({
     subscription: z.object({ endpoint, keys: z.object({ p256dh: z.string(), auth: z.string() }) }),
     deviceLabel: text(200),
   }),
-  envelope: successData,
   status: [201, 200],
   response: PushSubscription,
   errors: ['ENDPOINT_TAKEN', 'UNAVAILABLE'],
@@ -88,8 +85,6 @@ const unsubscribe = defineRoute({
   summary: 'Unsubscribe an endpoint from pushes',
   guard: signedIn,
   body: z.strictObject({ endpoint }),
-  envelope: successData,
-  status: 200,
   response: z.strictObject({ removed: z.boolean() }),
   example: { body: { endpoint: 'https://fcm.googleapis.com/fcm/send/example' } },
   handle: async ({ pushSubscriptions }, { caller, body }) => ({
@@ -104,7 +99,6 @@ const list = defineRoute({
   summary: 'List my subscribed browsers',
   guard: signedIn,
   envelope: codeResponse,
-  status: 200,
   response: z.array(PushSubscription),
   handle: async ({ pushSubscriptions }, { caller }) => (await pushSubscriptions.list(caller.email)).map(toJson),
 });
@@ -116,8 +110,6 @@ const remove = defineRoute({
   summary: 'Unsubscribe one of my browsers from pushes',
   guard: signedIn,
   params: z.strictObject({ id: idParam }),
-  envelope: noContent,
-  status: 204,
   errors: ['NOT_FOUND'],
   handle: async ({ pushSubscriptions }, { caller, params }) => {
     await pushSubscriptions.delete(caller.email, params.id);

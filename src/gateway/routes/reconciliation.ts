@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { FoundSchema, type Reconciled } from '../../provider/reconciled.ts';
-import { successData } from '../route/envelopes.ts';
 import { flagParam } from '../route/fields.ts';
 import { superAdmin } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
@@ -60,8 +59,6 @@ const reconcile = defineRoute({
         .meta({ description: 'Of the active people; for this run, in place of `idp.reconcileBrakePercent`.' }),
     })
     .optional(),
-  envelope: successData,
-  status: 200,
   response: Reconciliation,
   errors: ['IDP_NOT_CONFIGURED', 'IDP_UNREACHABLE', 'IDP_REJECTED', 'RECONCILIATION_BRAKED', 'RECONCILIATION_RUNNING'],
   example: { body: { brakePercent: 25 } },

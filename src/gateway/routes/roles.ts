@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { LEVEL_NAMES, LEVELS } from '../../base/level-names.ts';
 import type { RolePermission, RoleRow } from '../../catalog/roles.ts';
 import { accessLevel } from '../questions/fields.ts';
-import { noContent, successData } from '../route/envelopes.ts';
 import {
   AppParams,
   description,
@@ -42,8 +41,6 @@ const listRoles = defineRoute({
   summary: 'All roles of an application',
   guard: applicationLevel('view'),
   params: AppParams,
-  envelope: successData,
-  status: 200,
   response: z.array(Role),
   errors: ['NOT_FOUND'],
   handle: async ({ roles }, { params }) => (await roles.list(params.appCode)).map(shownRole),
@@ -59,7 +56,6 @@ const createRole = defineRoute({
   dryRun: true,
   params: AppParams,
   body: z.strictObject({ code: slug, description: description.optional() }),
-  envelope: successData,
   status: 201,
   response: Role,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
@@ -89,8 +85,6 @@ const changeRole = defineRoute({
     createdAt: readOnly,
     updatedAt: readOnly,
   }),
-  envelope: successData,
-  status: 200,
   response: Role,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD'],
   example: { body: { description: 'Writes invoices and reminders.' } },
@@ -111,8 +105,6 @@ const deleteRole = defineRoute({
   refusal: 'role.deleted.refused',
   dryRun: true,
   params: RoleParams,
-  envelope: noContent,
-  status: 204,
   errors: ['NOT_FOUND', 'SYSTEM_RECORD'],
   handle: async ({ roles }, input) => {
     const { revision } = await roles.delete(input.params.appCode, input.params.roleId, input);
@@ -142,8 +134,6 @@ const readRolePermissions = defineRoute({
   guard: applicationLevel('view'),
   params: RoleParams,
   headers: ['if-none-match'],
-  envelope: successData,
-  status: 200,
   response: RolePermissionAnswer,
   errors: ['NOT_FOUND'],
   handle: async ({ roles }, { params }) => {
@@ -166,8 +156,6 @@ const replaceRolePermissions = defineRoute({
     permissions: permissionSet(z.strictObject({ ...namedPermission, accessLevel })),
   }),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: RolePermissionAnswer,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL', 'IMMUTABLE_FIELD', 'STALE'],
   example: { body: { permissions: [{ permission: 'invoice.read', accessLevel: 'edit' }] } },

@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import type { Found, FoundCode } from '../../directory/search.ts';
-import { successData } from '../route/envelopes.ts';
 import { id, text } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -51,8 +50,6 @@ const search = defineRoute({
       .refine((value) => value !== '', 'must not be empty')
       .meta({ description: 'Text to search for, 1 to 64 characters, taken literally and ignoring case.' }),
   }),
-  envelope: successData,
-  status: 200,
   response: SearchAnswer,
   example: {
     response: {

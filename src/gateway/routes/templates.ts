@@ -5,7 +5,6 @@ import { OPTIONAL_PART_DESCRIPTIONS, OPTIONAL_PARTS, recordOf, TEMPLATE_PARTS } 
 import type { Rendered } from '../../notifications/render.ts';
 import { TESTS_A_MINUTE } from '../../notifications/template-tests.ts';
 import type { TemplateRow } from '../../notifications/templates.ts';
-import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, freeObject, id, idParam, languageCode, readOnly, slug, text, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -56,8 +55,6 @@ const listTemplates = defineRoute({
   summary: 'All templates of an application',
   guard: applicationLevel('view'),
   params: AppParams,
-  envelope: successData,
-  status: 200,
   response: z.array(Template),
   errors: ['NOT_FOUND'],
   handle: async ({ templates }, { params }) => (await templates.list(params.appCode)).map(toJson),
@@ -86,7 +83,6 @@ const createTemplate = defineRoute({
       message: 'is required',
     }),
   limit: 'list',
-  envelope: successData,
   status: 201,
   response: Template,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE', 'UNKNOWN_LANGUAGES'],
@@ -127,8 +123,6 @@ const changeTemplate = defineRoute({
     updatedAt: readOnly,
   }),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: Template,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE', 'UNKNOWN_LANGUAGES', 'IMMUTABLE_FIELD'],
   example: { body: { subject: 'Invoice {{ number }} is due', requiredVariables: ['number'] } },
@@ -147,8 +141,6 @@ const deleteTemplate = defineRoute({
   guard: applicationLevel('edit'),
   refusal: 'template.deleted.refused',
   params: TemplateParams,
-  envelope: noContent,
-  status: 204,
   errors: ['NOT_FOUND'],
   handle: async ({ templates }, input) => {
     const { revision } = await templates.delete(input.params.appCode, input.params.id, input);
@@ -197,8 +189,6 @@ const previewDraft = defineRoute({
     updatedAt: readOnly,
   }),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: Preview,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'UNKNOWN_LANGUAGES', 'UNPROCESSABLE'],
   example: {
@@ -224,8 +214,6 @@ const previewTemplate = defineRoute({
       .meta({ description: 'The variable `locale`; default: the language of the template.' }),
   }),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: Preview,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'UNPROCESSABLE'],
   example: { body: { payload: { number: '2026-17' } } },
@@ -248,8 +236,6 @@ const testTemplate = defineRoute({
   params: TemplateParams,
   body: z.strictObject({ payload: freeObject.optional() }).optional(),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: z.strictObject({
     sent: z.literal(true),
     to: z.string(),

@@ -50,7 +50,6 @@ export function unsubscribeRoutes(settingsUrl: Config['notifications']['settings
     query,
     headers: ['accept-language'],
     envelope: { ...text(HTML_TYPE), problem },
-    status: 200,
     response: z.string(),
     errors: ['NOT_FOUND', 'PREFERENCE_LOCKED'],
     handle: async ({ unsubscriptions }, { query: { token, undo }, header }) => {
@@ -76,7 +75,6 @@ export function unsubscribeRoutes(settingsUrl: Config['notifications']['settings
     headers: ['accept-language'],
     body: anything,
     envelope: pageAndData('unsubscribed', [JSON_TYPE, HTML_TYPE], { problem }),
-    status: 200,
     response: z.strictObject({ data: z.strictObject({ unsubscribed: z.boolean() }), page: z.string() }),
     errors: ['NOT_FOUND', 'PREFERENCE_LOCKED'],
     handle: async ({ unsubscriptions }, { query: { token, undo = false }, header }) => {

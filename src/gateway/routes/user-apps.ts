@@ -1,7 +1,6 @@
 /** Preferences, logins and logouts of a user in an application, for administrators (docs/reference/people.md#application-preferences). */
 
 import { z } from 'zod';
-import { successData } from '../route/envelopes.ts';
 import { id, MemberParams, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
@@ -17,8 +16,6 @@ const readPreferences = defineRoute({
   description: 'The defaults if nothing was set.',
   guard: applicationLevel('view'),
   params: MemberParams,
-  envelope: successData,
-  status: 200,
   response: Preferences,
   errors: ['NOT_FOUND'],
   example: { response: EXAMPLE },
@@ -35,8 +32,6 @@ const changePreferences = defineRoute({
   refusal: 'preferences.changed.refused',
   params: MemberParams,
   body: preferencesBody(),
-  envelope: successData,
-  status: 200,
   response: Preferences,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD'],
   example: { body: { notificationsEnabled: false }, response: { ...EXAMPLE, notificationsEnabled: false } },
@@ -59,7 +54,6 @@ const listEvents = defineRoute({
   params: MemberParams,
   query: z.strictObject(pageParams(EVENTS)),
   envelope: pagedData,
-  status: 200,
   response: pageSchema(
     record('ApplicationEvent', {
       id,
