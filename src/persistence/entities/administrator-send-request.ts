@@ -4,7 +4,6 @@ import { reference, stamp } from './columns.ts';
 /** A send by an administrator with an idempotency key, with its first answer; kept 24 hours. */
 export const AdministratorSendRequest = defineEntity({
   name: 'AdministratorSendRequest',
-  tableName: 'administrator_send_request',
   properties: {
     applicationId: reference().primary(),
     idempotencyKey: p.text().primary(),

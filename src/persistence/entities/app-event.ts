@@ -4,7 +4,6 @@ import { identity, reference, stamp } from './columns.ts';
 /** A login into an application, or a logout from it. */
 export const AppEvent = defineEntity({
   name: 'AppEvent',
-  tableName: 'app_event',
   properties: {
     id: identity(),
     personId: reference(),

@@ -4,7 +4,6 @@ import { reference, stamp } from './columns.ts';
 /** A person's settings in one application, and their last visits. */
 export const AppPreference = defineEntity({
   name: 'AppPreference',
-  tableName: 'app_preference',
   properties: {
     personId: reference().primary(),
     applicationId: reference().primary(),

@@ -4,7 +4,6 @@ import { reference } from './columns.ts';
 /** The languages that an application supports, in its own order. */
 export const ApplicationLanguage = defineEntity({
   name: 'ApplicationLanguage',
-  tableName: 'application_language',
   properties: {
     applicationId: reference().primary(),
     languageCode: p.text().primary(),

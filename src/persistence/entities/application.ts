@@ -3,7 +3,6 @@ import { identity, stamp } from './columns.ts';
 
 export const Application = defineEntity({
   name: 'Application',
-  tableName: 'application',
   properties: {
     id: identity(),
     code: p.text().unique(),

@@ -4,7 +4,6 @@ import { identity, stamp } from './columns.ts';
 /** Audit records (docs/reference/administration.md#audit). A trigger allows inserts, and pseudonyms of erased people; written by persistence/audit.ts. */
 export const Audit = defineEntity({
   name: 'Audit',
-  tableName: 'audit',
   properties: {
     id: identity(),
     at: stamp(),

@@ -4,7 +4,6 @@ import { stamp } from './columns.ts';
 /** The hash of a sent e-mail of the identity provider, so that an identical call sends nothing. */
 export const AuthMail = defineEntity({
   name: 'AuthMail',
-  tableName: 'auth_mail',
   properties: {
     hash: p.text().primary(),
     status: p.text().$type<'sending' | 'sent'>(),

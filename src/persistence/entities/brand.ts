@@ -4,7 +4,6 @@ import { identity, stamp } from './columns.ts';
 /** A brand: appearance, sender, SMTP, and the provider's organization it stands for (docs/reference/brands.md). `smtpPassword` is sealed; `smtpKey` is the name of the key that sealed it. */
 export const Brand = defineEntity({
   name: 'Brand',
-  tableName: 'brand',
   properties: {
     id: identity(),
     slug: p.text(),

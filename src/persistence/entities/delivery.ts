@@ -5,7 +5,6 @@ import { identity, reference, stamp } from './columns.ts';
 /** One notification through one channel: the table is the queue of unsent deliveries. */
 export const Delivery = defineEntity({
   name: 'Delivery',
-  tableName: 'delivery',
   properties: {
     id: identity(),
     notificationId: reference(),

@@ -4,7 +4,6 @@ import { identity, reference, stamp } from './columns.ts';
 /** A type of resource for an application's overrides (docs/reference/administration.md#entities, entity catalog). */
 export const Entity = defineEntity({
   name: 'Entity',
-  tableName: 'entity',
   properties: {
     id: identity(),
     applicationId: reference(),

@@ -4,7 +4,6 @@ import { identity, reference, stamp } from './columns.ts';
 /** An erasure of a person, and its receipt (docs/reference/people.md#erasure). `email` only until it is finished. */
 export const Erasure = defineEntity({
   name: 'Erasure',
-  tableName: 'erasure',
   properties: {
     id: identity(),
     personId: reference().nullable(),

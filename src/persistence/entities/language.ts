@@ -3,7 +3,6 @@ import { defineEntity, p } from '@mikro-orm/core';
 /** The registry of languages; `fallback` is the next one to try. */
 export const Language = defineEntity({
   name: 'Language',
-  tableName: 'language',
   properties: {
     code: p.text().primary(),
     name: p.text(),

@@ -5,7 +5,6 @@ import { reference, stamp } from './columns.ts';
 /** A user's choice for one notification type; null where the type's default applies. */
 export const NotificationPreference = defineEntity({
   name: 'NotificationPreference',
-  tableName: 'notification_preference',
   properties: {
     personId: reference().primary(),
     notificationTypeId: reference().primary(),

@@ -5,7 +5,6 @@ import { identity, reference, stamp } from './columns.ts';
 /** A kind of notification of an application, and its channels (docs/reference/notifications.md#types). */
 export const NotificationType = defineEntity({
   name: 'NotificationType',
-  tableName: 'notification_type',
   properties: {
     id: identity(),
     applicationId: reference(),

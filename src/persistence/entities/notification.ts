@@ -4,7 +4,6 @@ import { identity, reference, stamp } from './columns.ts';
 /** One notification of one person: an item of the inbox and a line of the send log (docs/reference/notifications.md#status). */
 export const Notification = defineEntity({
   name: 'Notification',
-  tableName: 'notification',
   properties: {
     id: identity(),
     applicationId: reference(),

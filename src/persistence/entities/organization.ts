@@ -4,7 +4,6 @@ import { reference, stamp } from './columns.ts';
 /** The application of an organization of the identity provider, beside `idp.orgToApp`. */
 export const Organization = defineEntity({
   name: 'Organization',
-  tableName: 'organization',
   properties: {
     orgId: p.text().primary(),
     applicationId: reference(),

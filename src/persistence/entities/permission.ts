@@ -3,7 +3,6 @@ import { identity, reference, stamp } from './columns.ts';
 
 export const Permission = defineEntity({
   name: 'Permission',
-  tableName: 'permission',
   properties: {
     id: identity(),
     applicationId: reference(),

@@ -4,6 +4,5 @@ import { reference } from './columns.ts';
 /** The searched text of a person: address and names. Maintained by triggers on `person` and `profile`. */
 export const PersonSearch = defineEntity({
   name: 'PersonSearch',
-  tableName: 'person_search',
   properties: { personId: reference().primary().autoincrement(false), searched: p.text() },
 });

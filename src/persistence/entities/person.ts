@@ -4,7 +4,6 @@ import { identity, stamp } from './columns.ts';
 /** A known e-mail address; a user's record once `registeredAt` is set. */
 export const Person = defineEntity({
   name: 'Person',
-  tableName: 'person',
   properties: {
     id: identity(),
     email: p.text().unique(),

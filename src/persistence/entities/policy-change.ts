@@ -3,7 +3,6 @@ import { defineEntity, p } from '@mikro-orm/core';
 /** The change log (docs/freshness.md): one row per commit that touched policy, numbered in commit order without gaps. */
 export const PolicyChange = defineEntity({
   name: 'PolicyChange',
-  tableName: 'policy_change',
   properties: {
     revision: p.bigint('number').primary().autoincrement(false),
     at: p.datetime(3).defaultRaw('clock_timestamp()'),

@@ -4,7 +4,6 @@ import { reference, stamp } from './columns.ts';
 /** A user's record beside `person` (docs/reference/people.md#profiles). `brandId` null: the default brand. */
 export const Profile = defineEntity({
   name: 'Profile',
-  tableName: 'profile',
   properties: {
     personId: reference().primary().autoincrement(false),
     firstName: p.text().nullable(),

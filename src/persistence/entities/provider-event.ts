@@ -4,7 +4,6 @@ import { identity, stamp } from './columns.ts';
 /** What the identity provider reported or asked for, and what came of it (docs/reference/identity-provider.md#events). */
 export const ProviderEvent = defineEntity({
   name: 'ProviderEvent',
-  tableName: 'provider_event',
   properties: {
     id: identity(),
     at: stamp(),

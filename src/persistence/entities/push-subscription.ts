@@ -4,7 +4,6 @@ import { identity, reference, stamp } from './columns.ts';
 /** A browser that receives pushes. `vapidKey` is the public key that it subscribed with. */
 export const PushSubscription = defineEntity({
   name: 'PushSubscription',
-  tableName: 'push_subscription',
   properties: {
     id: identity(),
     personId: reference(),

@@ -4,7 +4,6 @@ import { stamp } from './columns.ts';
 /** The language of a person who registers and has no record yet; kept 24 hours (docs/reference/identity-provider.md#registration-locale). */
 export const RegistrationLocale = defineEntity({
   name: 'RegistrationLocale',
-  tableName: 'registration_locale',
   properties: {
     email: p.text().primary(),
     orgId: p.text().primary(),

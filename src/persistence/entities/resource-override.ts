@@ -5,7 +5,6 @@ import { reference, stamp } from './columns.ts';
 /** A person's level on one resource, regardless of roles: level 0 denies, 1 allowed, 2 view, 3 edit. */
 export const ResourceOverride = defineEntity({
   name: 'ResourceOverride',
-  tableName: 'resource_override',
   properties: {
     personId: reference().primary(),
     applicationId: reference().primary(),

@@ -5,7 +5,6 @@ import { reference } from './columns.ts';
 /** A role's levels. `tiered` repeats the permission's, so that the database can check the level. */
 export const RolePermission = defineEntity({
   name: 'RolePermission',
-  tableName: 'role_permission',
   properties: {
     applicationId: reference().primary(),
     roleId: reference().primary(),

@@ -3,7 +3,6 @@ import { identity, reference, stamp } from './columns.ts';
 
 export const Role = defineEntity({
   name: 'Role',
-  tableName: 'role',
   properties: {
     id: identity(),
     applicationId: reference(),

@@ -4,7 +4,6 @@ import { stamp } from './columns.ts';
 /** An event that was reported before: the same `eventId` again changes nothing. */
 export const SeenEvent = defineEntity({
   name: 'SeenEvent',
-  tableName: 'seen_event',
   properties: {
     source: p.text().primary(),
     key: p.text().primary(),

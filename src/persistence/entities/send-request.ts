@@ -4,7 +4,6 @@ import { reference, stamp } from './columns.ts';
 /** A send by a backend with an idempotency key, with its first answer; kept 24 hours. */
 export const SendRequest = defineEntity({
   name: 'SendRequest',
-  tableName: 'send_request',
   properties: {
     applicationId: reference().primary(),
     idempotencyKey: p.text().primary(),

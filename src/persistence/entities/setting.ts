@@ -4,6 +4,5 @@ import { stamp } from './columns.ts';
 /** Settings that the service stores for itself. `value` is JSON; written as text (settings.ts). */
 export const Setting = defineEntity({
   name: 'Setting',
-  tableName: 'setting',
   properties: { key: p.text().primary(), value: p.json<unknown>(), updatedAt: stamp() },
 });

@@ -3,6 +3,5 @@ import { reference, stamp } from './columns.ts';
 
 export const Superadmin = defineEntity({
   name: 'Superadmin',
-  tableName: 'superadmin',
   properties: { personId: reference().primary().autoincrement(false), createdAt: stamp() },
 });

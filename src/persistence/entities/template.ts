@@ -5,7 +5,6 @@ import { identity, reference, stamp } from './columns.ts';
 /** The texts of a notification type in one language (docs/reference/notifications.md#templates). */
 export const Template = defineEntity({
   name: 'Template',
-  tableName: 'template',
   properties: {
     id: identity(),
     applicationId: reference(),

@@ -3,7 +3,6 @@ import { reference, stamp } from './columns.ts';
 
 export const UserRole = defineEntity({
   name: 'UserRole',
-  tableName: 'user_role',
   properties: {
     personId: reference().primary(),
     applicationId: reference().primary(),
