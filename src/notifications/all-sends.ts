@@ -22,7 +22,7 @@ export type { StatisticRow } from '../persistence/notifications/recent.ts';
 export interface SendStatistics {
   /** The rows are complete from then on. */
   readonly since: Date;
-  readonly rows: readonly StatisticRow[];
+  readonly rows: StatisticRow[];
 }
 
 /** Which failed notifications to send again; null for any. */
@@ -167,7 +167,7 @@ function editableIn(sight: Sight, app: string | null): readonly number[] | null 
 }
 
 /** At most 10,000 rows: whole hours, the newest. */
-function bounded(rows: readonly StatisticRow[], since: Date): SendStatistics {
+function bounded(rows: StatisticRow[], since: Date): SendStatistics {
   const cut = rows[MAX_ROWS];
   if (cut === undefined) return { since, rows };
   const begin = new Date(cut.hour.getTime() + HOUR_MS);

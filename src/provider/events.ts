@@ -21,9 +21,9 @@ export type { NewProviderEvent, ProviderEventRow } from '../persistence/provider
 
 export interface ProviderEventLog {
   /** The newest first. */
-  readonly events: readonly ProviderEventRow[];
-  readonly fallbacks: readonly FallbackRow[];
-  readonly unknownOrganizations: readonly UnknownOrganizationRow[];
+  readonly events: ProviderEventRow[];
+  readonly fallbacks: FallbackRow[];
+  readonly unknownOrganizations: UnknownOrganizationRow[];
 }
 
 const LISTED = 200;

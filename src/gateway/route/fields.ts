@@ -134,7 +134,11 @@ export const timeZone = z.string().refine(isTimeZone, `must be ${RULES.timeZone}
 /** A read-only field of a record: a PUT may send it back, and it is ignored (docs/reference/http.md#bodies). */
 export const readOnly = z.unknown().optional();
 
-export const timestamp = z.iso.datetime();
+/** A time in an answer. Handlers give the Date of a row, which JSON writes in this form. */
+export const timestamp = z.codec(z.union([z.date(), z.iso.datetime()]), z.iso.datetime(), {
+  decode: (at) => (at instanceof Date ? at.toISOString() : at),
+  encode: (at) => at,
+});
 
 /** The identifier of a record of an application's entity, kept as given. */
 export const resourceId = z.string().refine(isResourceId, `must be ${RULES.resourceId}`);

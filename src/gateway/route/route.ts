@@ -188,7 +188,7 @@ interface RouteSpec<
   readonly handle: (
     services: Services,
     input: Input<C, z.output<P>, z.output<Q>, BodyOf<B>, H>,
-  ) => Handled<Payload<E, z.output<R>>> | Promise<Handled<Payload<E, z.output<R>>>>;
+  ) => Handled<Payload<E, z.input<R>>> | Promise<Handled<Payload<E, z.input<R>>>>;
 }
 
 /** A route without the types of its parts, as the router and the document see it. */

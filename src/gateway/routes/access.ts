@@ -67,7 +67,7 @@ const EXAMPLE: z.output<typeof Access> = {
   ],
 };
 
-function toJson({ email, active, superadmin, applications }: PersonAccess): z.output<typeof Access> {
+function toJson({ email, active, superadmin, applications }: PersonAccess): z.input<typeof Access> {
   return {
     email,
     active,
@@ -89,7 +89,7 @@ function toJson({ email, active, superadmin, applications }: PersonAccess): z.ou
           return { ...override, granted: level !== Level.NONE, accessLevel: LEVEL_NAMES[level] };
         }),
         moreOverrides,
-        lastLoginAt: lastLoginAt === null ? null : lastLoginAt.toISOString(),
+        lastLoginAt,
       }),
     ),
   };

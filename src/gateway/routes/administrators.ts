@@ -1,7 +1,6 @@
 /** SuperAdmins and app admins (docs/reference/administration.md#application-administrators). */
 
 import { z } from 'zod';
-import type { SuperadminRow } from '../../directory/superadmins.ts';
 import { AppParams, EmailParams, email, timestamp } from '../route/fields.ts';
 import { applicationLevel, superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -28,7 +27,7 @@ const listAppAdmins = defineRoute({
   response: z.array(AppAdmin),
   errors: ['NOT_FOUND'],
   handle: async ({ appAdmins }, { params }) =>
-    (await appAdmins.list(params.appCode)).map((row) => ({ email: row.email, createdAt: row.createdAt.toISOString() })),
+    (await appAdmins.list(params.appCode)).map(({ email, createdAt }) => ({ email, createdAt })),
 });
 
 const addAppAdmin = defineRoute({
@@ -51,7 +50,7 @@ const addAppAdmin = defineRoute({
     const { result, revision } = await appAdmins.add(appCode, input.body.email, input);
     const { email, createdAt } = result.admin;
     const place = `/api/users/admins/apps/${appCode}/${encodeURIComponent(email)}`;
-    return answer({ email, createdAt: createdAt.toISOString() }, { revision, ...placed(result.made, place) });
+    return answer({ email, createdAt }, { revision, ...placed(result.made, place) });
   },
 });
 
@@ -71,10 +70,6 @@ const removeAppAdmin = defineRoute({
   },
 });
 
-function toJson({ createdAt, ...row }: SuperadminRow): z.output<typeof Superadmin> {
-  return { ...row, createdAt: createdAt.toISOString() };
-}
-
 const listSuperadmins = defineRoute({
   method: 'get',
   path: SUPERADMINS,
@@ -82,7 +77,7 @@ const listSuperadmins = defineRoute({
   summary: 'All SuperAdmins',
   guard: superAdmin,
   response: z.array(Superadmin),
-  handle: async ({ superadmins }) => (await superadmins.list()).map(toJson),
+  handle: ({ superadmins }) => superadmins.list(),
 });
 
 const addSuperadmin = defineRoute({
@@ -101,7 +96,7 @@ const addSuperadmin = defineRoute({
   handle: async ({ superadmins }, input) => {
     const { result, revision } = await superadmins.add(input.body.email, input);
     const place = `${SUPERADMINS}/${encodeURIComponent(input.body.email)}`;
-    return answer(toJson(result.superadmin), { revision, ...placed(result.made, place) });
+    return answer(result.superadmin, { revision, ...placed(result.made, place) });
   },
 });
 

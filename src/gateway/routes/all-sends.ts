@@ -3,14 +3,13 @@
 import { z } from 'zod';
 import { tagOf } from '../../administration/records.ts';
 import { CHANNEL_NAMES } from '../../base/channels.ts';
-import type { LogRowEverywhere, SendStatistics } from '../../notifications/all-sends.ts';
 import { type JsonSchema, objectSchema, valueEnvelope } from '../route/envelopes.ts';
 import { applicationCode, slug, timestamp } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
-import { Logged, SEND_FILTERS, shownSend } from './notifications.ts';
+import { Logged, SEND_FILTERS } from './notifications.ts';
 
 const LIST = 'all-sends';
 const ofApplication = applicationCode
@@ -31,7 +30,7 @@ const listAllSends = defineRoute({
   handle: async ({ allSends }, { caller, query }) => {
     const { status = null, type = null, email = null, appCode = null } = query;
     const page = await allSends.list(caller.email, appCode, { ...pageOf(query), status, type, email });
-    return paged(LIST, page, shownSend<LogRowEverywhere>);
+    return paged(LIST, page, (send) => send);
   },
 });
 
@@ -64,10 +63,6 @@ const rowsSince = valueEnvelope(
   },
 );
 
-function shownStatistics({ since, rows }: SendStatistics): z.output<typeof Statistics> {
-  return { since: since.toISOString(), rows: rows.map(({ hour, ...row }) => ({ ...row, hour: hour.toISOString() })) };
-}
-
 const readStatistics = defineRoute({
   method: 'get',
   path: '/api/admin/notifications/stats',
@@ -91,7 +86,7 @@ const readStatistics = defineRoute({
   response: Statistics,
   handle: async ({ allSends }, { caller, query }) => {
     const { hours, appCode = null } = query;
-    const shown = shownStatistics(await allSends.statistics(caller.email, appCode, hours));
+    const shown = await allSends.statistics(caller.email, appCode, hours);
     return answer(shown, { etag: tagOf(shown.rows) });
   },
 });

@@ -25,7 +25,7 @@ const AppOverride = record('Override', {
   createdAt: timestamp,
 });
 
-function toJson(row: AppOverrideRow): z.output<typeof AppOverride> {
+function toJson(row: AppOverrideRow): z.input<typeof AppOverride> {
   return {
     email: row.email,
     resourceType: row.resourceType,
@@ -33,7 +33,7 @@ function toJson(row: AppOverrideRow): z.output<typeof AppOverride> {
     permission: row.code,
     granted: row.level !== Level.NONE,
     accessLevel: LEVEL_NAMES[row.level],
-    createdAt: row.createdAt.toISOString(),
+    createdAt: row.createdAt,
   };
 }
 

@@ -1,7 +1,7 @@
 /** Roles of users (docs/reference/administration.md#assignments). */
 
 import { z } from 'zod';
-import type { AssignedRole, HolderRow, WantedRoles } from '../../catalog/assignments.ts';
+import type { AssignedRole, WantedRoles } from '../../catalog/assignments.ts';
 import { AppParams, email, id, idParam, MemberParams, search, slug, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
@@ -148,10 +148,6 @@ const Holder = record('RoleHolder', {
   assignedAt: timestamp,
 });
 
-function shownHolder({ assignedAt, ...row }: HolderRow): z.output<typeof Holder> {
-  return { ...row, assignedAt: assignedAt.toISOString() };
-}
-
 const listHolders = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/roles/:roleId/users',
@@ -165,7 +161,7 @@ const listHolders = defineRoute({
   errors: ['NOT_FOUND'],
   handle: async ({ assignments }, { params, query }) => {
     const page = await assignments.holders(params.appCode, params.roleId, { ...pageOf(query), search: query.q });
-    return paged('role-users', page, shownHolder);
+    return paged('role-users', page, (holder) => holder);
   },
 });
 

@@ -1,7 +1,7 @@
 /** Who changed what (docs/reference/administration.md#audit). */
 
 import { z } from 'zod';
-import type { AuditFilter, AuditRow } from '../../administration/audit-log.ts';
+import type { AuditFilter } from '../../administration/audit-log.ts';
 import { normalizeEmail } from '../../base/grammar.ts';
 import { AppParams, applicationCode, email, id, search, text, timestamp } from '../route/fields.ts';
 import { applicationLevel, superAdmin } from '../route/guards.ts';
@@ -20,10 +20,6 @@ const AuditRecord = record('AuditRecord', {
   after: z.unknown().meta({ description: 'The state after; null for a deletion.' }),
   requestId: z.string().nullable(),
 });
-
-function toJson({ at, ...row }: AuditRow): z.output<typeof AuditRecord> {
-  return { ...row, at: at.toISOString() };
-}
 
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 const filled = (max: number) => text(max).refine((value) => value !== '', 'must not be empty');
@@ -64,7 +60,7 @@ const readAudit = defineRoute({
   response: pageSchema(AuditRecord),
   handle: async ({ auditLog }, { query }) => {
     const { limit, cursor, ...filter } = query;
-    return paged('audit', await auditLog.read(filterOf(filter), pageOf({ limit, cursor })), toJson);
+    return paged('audit', await auditLog.read(filterOf(filter), pageOf({ limit, cursor })), (row) => row);
   },
 });
 
@@ -82,7 +78,7 @@ const readApplicationAudit = defineRoute({
   handle: async ({ auditLog }, { params, query }) => {
     const { limit, cursor, ...filter } = query;
     const page = await auditLog.ofApplication(params.appCode, filterOf(filter), pageOf({ limit, cursor }));
-    return paged('application-audit', page, toJson);
+    return paged('application-audit', page, (row) => row);
   },
 });
 

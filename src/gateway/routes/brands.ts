@@ -91,7 +91,7 @@ function fields(allowHttp: boolean) {
 }
 
 /** Only SuperAdmins see SMTP. */
-function toJson(row: BrandRow, withSmtp: boolean): z.output<typeof Brand> {
+function toJson(row: BrandRow, withSmtp: boolean): z.input<typeof Brand> {
   const { smtpHost, smtpPort, smtpSecure, smtpAllowInsecure, smtpUser, smtpPassword, smtpKey: _, ...brand } = row;
   const smtp =
     smtpHost === null || smtpPort === null
@@ -104,12 +104,7 @@ function toJson(row: BrandRow, withSmtp: boolean): z.output<typeof Brand> {
           user: smtpUser,
           hasPassword: smtpPassword !== null,
         };
-  return {
-    ...brand,
-    ...(withSmtp ? { smtp } : {}),
-    createdAt: brand.createdAt.toISOString(),
-    updatedAt: brand.updatedAt.toISOString(),
-  };
+  return { ...brand, ...(withSmtp ? { smtp } : {}) };
 }
 
 const listBrands = defineRoute({

@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { isResourceId, isStorableUrl, RULES } from '../../base/grammar.ts';
-import type { EntityRecord } from '../../catalog/entities.ts';
 import { MAX_CURSOR, MAX_IDS } from '../../catalog/entity-items.ts';
 import { bare } from '../route/envelopes.ts';
 import {
@@ -52,10 +51,6 @@ const fields = {
 
 const EntityParams = z.strictObject({ ...AppParams.shape, id: idParam });
 
-function toJson({ createdAt, updatedAt, ...entity }: EntityRecord): z.output<typeof Entity> {
-  return { ...entity, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
-}
-
 const listEntities = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/entities',
@@ -65,7 +60,7 @@ const listEntities = defineRoute({
   params: AppParams,
   response: z.array(Entity),
   errors: ['NOT_FOUND'],
-  handle: async ({ entities }, { params }) => (await entities.list(params.appCode)).map(toJson),
+  handle: ({ entities }, { params }) => entities.list(params.appCode),
 });
 
 const createEntity = defineRoute({
@@ -97,7 +92,7 @@ const createEntity = defineRoute({
       { ...named, description, idLabel, listEndpoint, listSearch },
       input,
     );
-    return answer(toJson(result), { revision, location: `/api/applications/${appCode}/entities/${result.id}` });
+    return answer(result, { revision, location: `/api/applications/${appCode}/entities/${result.id}` });
   },
 });
 
@@ -125,7 +120,7 @@ const changeEntity = defineRoute({
   handle: async ({ entities }, input) => {
     const { id: _, createdAt: __, updatedAt: ___, ...change } = input.body;
     const { result, revision } = await entities.change(input.params.appCode, input.params.id, change, input);
-    return answer(toJson(result), { revision });
+    return answer(result, { revision });
   },
 });
 

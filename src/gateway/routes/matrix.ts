@@ -10,7 +10,7 @@ import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 import { Permission, shownPermission } from './permissions.ts';
-import { Role, shownRole } from './roles.ts';
+import { Role } from './roles.ts';
 
 const MAX_CHANGES = 1000;
 
@@ -54,10 +54,10 @@ function wantedCell({ roleId, role, accessLevel: level, ...item }: z.output<type
   };
 }
 
-function shownMatrix({ permissions, roles, levels }: Matrix): z.output<typeof MatrixAnswer> {
+function shownMatrix({ permissions, roles, levels }: Matrix): z.input<typeof MatrixAnswer> {
   return {
     permissions: permissions.map(shownPermission),
-    roles: roles.map(({ holders, ...role }) => ({ ...shownRole(role), holders })),
+    roles: roles.map(({ holders, ...role }) => ({ ...role, holders })),
     levels: levels.map(({ level, ...cell }) => ({ ...cell, accessLevel: LEVEL_NAMES[level] })),
   };
 }

@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { DEFAULT_FIELDS, recordOf, TYPE_SWITCHES } from '../../base/channels.ts';
-import type { TypeRow } from '../../notifications/types.ts';
 import { eachEnabled } from '../route/channels.ts';
 import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
@@ -49,10 +48,6 @@ const fields = {
 const TypeParams = z.strictObject({ ...AppParams.shape, id: idParam });
 const PATH = '/api/applications/:appCode/notification-types';
 
-function toJson({ createdAt, updatedAt, ...type }: TypeRow): z.output<typeof NotificationType> {
-  return { ...type, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
-}
-
 const listTypes = defineRoute({
   method: 'get',
   path: PATH,
@@ -62,7 +57,7 @@ const listTypes = defineRoute({
   params: AppParams,
   response: z.array(NotificationType),
   errors: ['NOT_FOUND'],
-  handle: async ({ notificationTypes }, { params }) => (await notificationTypes.list(params.appCode)).map(toJson),
+  handle: ({ notificationTypes }, { params }) => notificationTypes.list(params.appCode),
 });
 
 const createType = defineRoute({
@@ -81,7 +76,7 @@ const createType = defineRoute({
   handle: async ({ notificationTypes }, input) => {
     const { appCode } = input.params;
     const { result, revision } = await notificationTypes.create(appCode, input.body, input);
-    return answer(toJson(result), {
+    return answer(result, {
       revision,
       location: `/api/applications/${appCode}/notification-types/${result.id}`,
     });
@@ -111,7 +106,7 @@ const changeType = defineRoute({
   handle: async ({ notificationTypes }, input) => {
     const { appCode, id: type } = input.params;
     const { result, revision } = await notificationTypes.change(appCode, type, input.body, input);
-    return answer(toJson(result), { revision });
+    return answer(result, { revision });
   },
 });
 

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { CHANNEL_NAMES } from '../../base/channels.ts';
 import { LIMITS } from '../../base/grammar.ts';
-import type { LogRow } from '../../notifications/log.ts';
 import { STATUSES } from '../../notifications/log.ts';
 import type { SendOrder } from '../../notifications/send.ts';
 import {
@@ -160,14 +159,6 @@ export const Logged = record('NotificationRecord', {
   ),
 });
 
-export function shownSend<Row extends LogRow>({ createdAt, deliveries, ...row }: Row) {
-  return {
-    ...row,
-    createdAt: createdAt.toISOString(),
-    deliveries: deliveries.map(({ sentAt, ...delivery }) => ({ ...delivery, sentAt: sentAt?.toISOString() ?? null })),
-  };
-}
-
 /** The filters of a send log. */
 export const SEND_FILTERS = {
   status: z.enum(STATUSES).optional(),
@@ -194,7 +185,7 @@ const listSends = defineRoute({
   handle: async ({ sendLog }, { params, query }) => {
     const { status = null, type = null, email: recipient = null } = query;
     const page = await sendLog.list(params.appCode, { ...pageOf(query), status, type, email: recipient });
-    return paged(LIST, page, shownSend<LogRow>);
+    return paged(LIST, page, (send) => send);
   },
 });
 
@@ -207,7 +198,7 @@ const readSend = defineRoute({
   params: z.strictObject({ ...AppParams.shape, id: idParam }),
   response: Logged,
   errors: ['NOT_FOUND'],
-  handle: async ({ sendLog }, { params }) => shownSend(await sendLog.read(params.appCode, params.id)),
+  handle: ({ sendLog }, { params }) => sendLog.read(params.appCode, params.id),
 });
 
 const retrySend = defineRoute({
@@ -222,7 +213,7 @@ const retrySend = defineRoute({
   status: 202,
   response: Logged,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE'],
-  handle: async ({ sendLog }, input) => shownSend(await sendLog.retry(input.params.appCode, input.params.id, input)),
+  handle: ({ sendLog }, input) => sendLog.retry(input.params.appCode, input.params.id, input),
 });
 
 export const notificationRoutes: readonly Route[] = [sendBySystem, sendByAdministrator, listSends, readSend, retrySend];

@@ -28,10 +28,9 @@ const listKeys = defineRoute({
   response: z.array(Key),
   example: { response: [{ name: 'billing', scopes: ['check', 'notify'], lastUsedAt: '2026-01-05T08:30:00.000Z' }] },
   handle: async ({ keyUses }) => {
-    const keys = (await keyUses.list()).map(({ lastUsedAt, ...key }) => ({
+    const keys = (await keyUses.list()).map((key) => ({
       ...key,
       scopes: KEY_SCOPES.filter((scope) => key.scopes.includes(scope)),
-      lastUsedAt: lastUsedAt?.toISOString() ?? null,
     }));
     return answer(keys, { etag: tagOf(keys) });
   },

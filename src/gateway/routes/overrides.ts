@@ -127,9 +127,9 @@ const listOverrides = defineRoute({
   },
 });
 
-function shownPlaced(row: PlacedOverrideRow): z.output<typeof PlacedOverride> {
+function shownPlaced(row: PlacedOverrideRow): z.input<typeof PlacedOverride> {
   const { resourceType, resourceId, createdAt } = row;
-  return { resourceType, resourceId, ...toJson(row), createdAt: createdAt.toISOString() };
+  return { resourceType, resourceId, ...toJson(row), createdAt };
 }
 
 export const overrideRoutes: readonly Route[] = [readOverrides, replaceOverrides, listOverrides];

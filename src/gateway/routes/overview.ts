@@ -51,16 +51,16 @@ const OverviewAnswer = record('Overview', {
     .meta({ description: 'For SuperAdmins.' }),
 });
 
-function shown({ sends, oldestWaiting, failingBrands, provider, ...rest }: Overview): z.output<typeof OverviewAnswer> {
+function shown({ sends, oldestWaiting, failingBrands, provider, ...rest }: Overview): z.input<typeof OverviewAnswer> {
   const [queued = 0, sent = 0, partial = 0, failed = 0, suppressed = 0] = STATUSES.map((status) => sends.get(status));
-  const lastEventAt = provider?.lastEventAt?.toISOString() ?? null;
+  const lastEventAt = provider?.lastEventAt ?? null;
   // Kept by another version in another form it is as good as none.
   const reconciliation = EndedSchema.safeParse(provider?.reconciliation).data ?? null;
   return {
     revision: rest.revision,
     counts: rest.counts,
     sends: { queued, sent, partial, failed, suppressed },
-    oldestWaiting: oldestWaiting?.toISOString() ?? null,
+    oldestWaiting,
     failingBrands: [...failingBrands],
     ...(provider === null ? {} : { provider: { reachable: provider.reachable, lastEventAt, reconciliation } }),
   };

@@ -52,17 +52,9 @@ function parentOf({ parentPermissionId, parentPermission }: ParentFields): Paren
 
 const PermissionParams = z.strictObject({ ...AppParams.shape, permissionId: idParam });
 
-export function shownPermission(permission: PermissionRecord): z.output<typeof Permission> {
-  const { id, code, description, tiered, createdAt, updatedAt, ...rest } = permission;
-  return {
-    id,
-    code,
-    description,
-    type: tiered ? 'tiered' : 'binary',
-    ...rest,
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-  };
+export function shownPermission(permission: PermissionRecord): z.input<typeof Permission> {
+  const { id, code, description, tiered, ...rest } = permission;
+  return { id, code, description, type: tiered ? 'tiered' : 'binary', ...rest };
 }
 
 const listPermissions = defineRoute({

@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { CHANNEL_NAMES } from '../../base/channels.ts';
-import type { ErasureRow } from '../../directory/erasures.ts';
 import { accessLevel } from '../questions/fields.ts';
 import { jsonFile } from '../route/envelopes.ts';
 import { EmailParams, id, timestamp } from '../route/fields.ts';
@@ -213,10 +212,6 @@ const ErasureReceipt = record('ErasureReceipt', {
   finishedAt: time.meta({ description: 'Null in a dry run.' }),
 });
 
-function receiptOf({ startedAt, finishedAt, ...row }: ErasureRow): z.output<typeof ErasureReceipt> {
-  return { ...row, startedAt: startedAt.toISOString(), finishedAt: finishedAt?.toISOString() ?? null };
-}
-
 const eraseUser = defineRoute({
   method: 'post',
   path: '/api/users/:email/erase',
@@ -234,7 +229,7 @@ const eraseUser = defineRoute({
   deadlineMs: DEADLINE_MS.manifest,
   handle: async ({ erasures }, input) => {
     const { result, revision } = await erasures.erase(input.params.email, input);
-    return answer(receiptOf(result), { revision });
+    return answer(result, { revision });
   },
 });
 

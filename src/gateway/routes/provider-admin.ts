@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { tagOf } from '../../administration/records.ts';
 import { isStorableUrl, RULES } from '../../base/grammar.ts';
-import type { ProviderEventLog } from '../../provider/events.ts';
 import type { IdpOrganization } from '../../provider/organizations.ts';
 import { bare } from '../route/envelopes.ts';
 import { applicationCode, id, name, timestamp } from '../route/fields.ts';
@@ -202,15 +201,6 @@ const Events = record('ProviderEvents', {
     .meta({ description: 'Mails of organizations without a brand, of the last 5,000 events.' }),
 });
 
-function shownEvents({ events, fallbacks, unknownOrganizations }: ProviderEventLog): z.output<typeof Events> {
-  const shown = <T extends { lastAt: Date }>({ lastAt, ...row }: T) => ({ ...row, lastAt: lastAt.toISOString() });
-  return {
-    events: events.map(({ at, ...event }) => ({ ...event, at: at.toISOString() })),
-    fallbacks: fallbacks.map(shown),
-    unknownOrganizations: unknownOrganizations.map(shown),
-  };
-}
-
 const readEvents = defineRoute({
   method: 'get',
   path: '/api/idp/admin/events',
@@ -221,7 +211,7 @@ const readEvents = defineRoute({
   headers: ['if-none-match'],
   response: Events,
   handle: async ({ provider }) => {
-    const shown = shownEvents(await provider.events.read());
+    const shown = await provider.events.read();
     return answer(shown, { etag: tagOf(shown) });
   },
 });

@@ -19,14 +19,7 @@ const PushSubscription = record('PushSubscription', {
 });
 
 function toJson({ id, endpoint, deviceLabel, lastUsedAt, createdAt, updatedAt }: PushSubscriptionRow) {
-  return {
-    id,
-    endpoint,
-    deviceLabel,
-    lastUsedAt: lastUsedAt?.toISOString() ?? null,
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-  };
+  return { id, endpoint, deviceLabel, lastUsedAt, createdAt, updatedAt };
 }
 
 const endpoint = text(LIMITS.url);

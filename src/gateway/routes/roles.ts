@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { LEVEL_NAMES, LEVELS } from '../../base/level-names.ts';
-import type { RolePermission, RoleRow } from '../../catalog/roles.ts';
+import type { RolePermission } from '../../catalog/roles.ts';
 import { accessLevel } from '../questions/fields.ts';
 import {
   AppParams,
@@ -30,10 +30,6 @@ export const Role = record('Role', {
 
 const RoleParams = z.strictObject({ ...AppParams.shape, roleId: idParam });
 
-export function shownRole({ createdAt, updatedAt, ...role }: RoleRow): z.output<typeof Role> {
-  return { ...role, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
-}
-
 const listRoles = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/roles',
@@ -43,7 +39,7 @@ const listRoles = defineRoute({
   params: AppParams,
   response: z.array(Role),
   errors: ['NOT_FOUND'],
-  handle: async ({ roles }, { params }) => (await roles.list(params.appCode)).map(shownRole),
+  handle: ({ roles }, { params }) => roles.list(params.appCode),
 });
 
 const createRole = defineRoute({
@@ -62,7 +58,7 @@ const createRole = defineRoute({
   example: { body: { code: 'accountant', description: 'Writes invoices.' } },
   handle: async ({ roles }, input) => {
     const { result, revision } = await roles.create(input.params.appCode, input.body, input);
-    return answer(shownRole(result), {
+    return answer(result, {
       revision,
       location: `/api/applications/${input.params.appCode}/roles/${result.id}`,
     });
@@ -91,7 +87,7 @@ const changeRole = defineRoute({
   handle: async ({ roles }, input) => {
     const { appCode, roleId } = input.params;
     const { result, revision } = await roles.change(appCode, roleId, input.body, input);
-    return answer(shownRole(result), { revision });
+    return answer(result, { revision });
   },
 });
 

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { OPTIONAL_PART_DESCRIPTIONS, OPTIONAL_PARTS, recordOf, TEMPLATE_PARTS } from '../../base/channels.ts';
 import type { Rendered } from '../../notifications/render.ts';
 import { TESTS_A_MINUTE } from '../../notifications/template-tests.ts';
-import type { TemplateRow } from '../../notifications/templates.ts';
 import { AppParams, freeObject, id, idParam, languageCode, readOnly, slug, text, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -44,10 +43,6 @@ const parts = {
 const TemplateParams = z.strictObject({ ...AppParams.shape, id: idParam });
 const PATH = '/api/applications/:appCode/templates';
 
-function toJson({ createdAt, updatedAt, ...template }: TemplateRow): z.output<typeof Template> {
-  return { ...template, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
-}
-
 const listTemplates = defineRoute({
   method: 'get',
   path: PATH,
@@ -57,7 +52,7 @@ const listTemplates = defineRoute({
   params: AppParams,
   response: z.array(Template),
   errors: ['NOT_FOUND'],
-  handle: async ({ templates }, { params }) => (await templates.list(params.appCode)).map(toJson),
+  handle: ({ templates }, { params }) => templates.list(params.appCode),
 });
 
 const createTemplate = defineRoute({
@@ -98,7 +93,7 @@ const createTemplate = defineRoute({
   handle: async ({ templates }, input) => {
     const { appCode } = input.params;
     const { result, revision } = await templates.create(appCode, input.body, input);
-    return answer(toJson(result), { revision, location: `/api/applications/${appCode}/templates/${result.id}` });
+    return answer(result, { revision, location: `/api/applications/${appCode}/templates/${result.id}` });
   },
 });
 
@@ -129,7 +124,7 @@ const changeTemplate = defineRoute({
   handle: async ({ templates }, input) => {
     const { appCode, id: template } = input.params;
     const { result, revision } = await templates.change(appCode, template, input.body, input);
-    return answer(toJson(result), { revision });
+    return answer(result, { revision });
   },
 });
 

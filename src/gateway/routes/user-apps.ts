@@ -65,7 +65,7 @@ const listEvents = defineRoute({
   errors: ['NOT_FOUND'],
   handle: async ({ appPreferences }, { params, query }) => {
     const page = await appPreferences.events(params.email, params.appCode, pageOf(query));
-    return paged(EVENTS, page, (event) => ({ ...event, at: event.at.toISOString() }));
+    return paged(EVENTS, page, (event) => event);
   },
 });
 
