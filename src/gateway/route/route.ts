@@ -95,6 +95,16 @@ export function answer<T>(payload: T, meta: AnswerMeta): Answer<T> {
   return new Answer(payload, meta);
 }
 
+/** The answer of a write: its result, and the revision that it made. */
+export function written<T>({ result, revision }: { result: T; revision: string }): Answer<T> {
+  return answer(result, { revision });
+}
+
+/** The same without a body. */
+export function removed({ revision }: { revision: string }): Answer<undefined> {
+  return answer(undefined, { revision });
+}
+
 /** A request as its handler sees it. Every field is already checked. */
 export interface Input<C, P, Q, B, H extends RequestHeader> {
   readonly caller: C;

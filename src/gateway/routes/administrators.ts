@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { AppParams, EmailParams, email, timestamp } from '../route/fields.ts';
 import { applicationLevel, superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Route, removed } from '../route/route.ts';
 
 const APP_ADMINS = '/api/users/admins/apps/:appCode';
 const SUPERADMINS = '/api/users/admins/super';
@@ -64,10 +64,8 @@ const removeAppAdmin = defineRoute({
   dryRun: true,
   params: z.strictObject({ ...AppParams.shape, ...EmailParams.shape }),
   errors: ['NOT_FOUND'],
-  handle: async ({ appAdmins }, input) => {
-    const { revision } = await appAdmins.remove(input.params.appCode, input.params.email, input);
-    return answer(undefined, { revision });
-  },
+  handle: async ({ appAdmins }, input) =>
+    removed(await appAdmins.remove(input.params.appCode, input.params.email, input)),
 });
 
 const listSuperadmins = defineRoute({
@@ -111,10 +109,7 @@ const removeSuperadmin = defineRoute({
   dryRun: true,
   params: EmailParams,
   errors: ['NOT_FOUND', 'LAST_SUPERADMIN'],
-  handle: async ({ superadmins }, input) => {
-    const { revision } = await superadmins.remove(input.params.email, input);
-    return answer(undefined, { revision });
-  },
+  handle: async ({ superadmins }, input) => removed(await superadmins.remove(input.params.email, input)),
 });
 
 /** 201 with a location, or 200 without one if it already existed. */

@@ -10,7 +10,7 @@ import { AppParams, email, id, permissionCode, resourceId, slug, timestamp } fro
 import { applicationLevel } from '../route/guards.ts';
 import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../route/paging.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { defineRoute, type Route, written } from '../route/route.ts';
 
 const LIST = 'application-overrides';
 const MAX_DELETED = 1000;
@@ -123,10 +123,8 @@ const deleteOverrides = defineRoute({
     },
     response: { deleted: 1 },
   },
-  handle: async ({ applicationOverrides }, input) => {
-    const { result, revision } = await applicationOverrides.delete(input.params.appCode, input.body.overrides, input);
-    return answer(result, { revision });
-  },
+  handle: async ({ applicationOverrides }, input) =>
+    written(await applicationOverrides.delete(input.params.appCode, input.body.overrides, input)),
 });
 
 export const applicationOverrideRoutes: readonly Route[] = [listOverrides, deleteOverrides];

@@ -6,7 +6,7 @@ import { AppParams, email, id, idParam, MemberParams, search, slug, timestamp } 
 import { applicationLevel } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Route, removed, written } from '../route/route.ts';
 
 const AssignedOne = record('AssignedRole', { id, code: z.string(), description: z.string().nullable() });
 const Assigned = z.array(AssignedOne);
@@ -134,8 +134,7 @@ const removeUserRole = defineRoute({
   errors: ['NOT_FOUND', 'FORBIDDEN'],
   handle: async ({ assignments }, input) => {
     const { appCode, email, roleCode } = input.params;
-    const { revision } = await assignments.removeRole(appCode, email, roleCode, input);
-    return answer(undefined, { revision });
+    return removed(await assignments.removeRole(appCode, email, roleCode, input));
   },
 });
 
@@ -208,8 +207,7 @@ const changeHolders = defineRoute({
   handle: async ({ assignments }, input) => {
     const { appCode, roleId } = input.params;
     const { add = [], remove = [] } = input.body;
-    const { result, revision } = await assignments.changeHolders(appCode, roleId, { add, remove }, input);
-    return answer(result, { revision });
+    return written(await assignments.changeHolders(appCode, roleId, { add, remove }, input));
   },
 });
 

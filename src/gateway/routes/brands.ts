@@ -6,7 +6,7 @@ import type { BrandRow } from '../../brands/brands.ts';
 import { email, id, idParam, line, name, readOnly, slug, storableUrl, text, timestamp } from '../route/fields.ts';
 import { panelEntry, superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Route, removed } from '../route/route.ts';
 
 const SmtpAnswer = record('BrandSmtp', {
   host: z.string(),
@@ -202,10 +202,7 @@ const deleteBrand = defineRoute({
   refusal: 'brand.deleted.refused',
   params: Params,
   errors: ['NOT_FOUND', 'BRAND_IN_USE'],
-  handle: async ({ brands }, input) => {
-    const { revision } = await brands.delete(input.params.id, input);
-    return answer(undefined, { revision });
-  },
+  handle: async ({ brands }, input) => removed(await brands.delete(input.params.id, input)),
 });
 
 const testEmail = defineRoute({

@@ -20,7 +20,7 @@ import {
 import { applicationLevel } from '../route/guards.ts';
 import { pageInfo } from '../route/paging.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Route, removed, written } from '../route/route.ts';
 
 const Entity = record('Entity', {
   id,
@@ -119,8 +119,7 @@ const changeEntity = defineRoute({
   example: { body: { name: 'Invoice', listEndpoint: 'https://billing.example.com/api/invoices' } },
   handle: async ({ entities }, input) => {
     const { id: _, createdAt: __, updatedAt: ___, ...change } = input.body;
-    const { result, revision } = await entities.change(input.params.appCode, input.params.id, change, input);
-    return answer(result, { revision });
+    return written(await entities.change(input.params.appCode, input.params.id, change, input));
   },
 });
 
@@ -135,10 +134,7 @@ const deleteEntity = defineRoute({
   dryRun: true,
   params: EntityParams,
   errors: ['NOT_FOUND', 'ENTITY_IN_USE', 'SYSTEM_RECORD'],
-  handle: async ({ entities }, input) => {
-    const { revision } = await entities.delete(input.params.appCode, input.params.id, input);
-    return answer(undefined, { revision });
-  },
+  handle: async ({ entities }, input) => removed(await entities.delete(input.params.appCode, input.params.id, input)),
 });
 
 const EntityItems = record('EntityItems', {

@@ -6,7 +6,7 @@ import { eachEnabled } from '../route/channels.ts';
 import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Route, removed, written } from '../route/route.ts';
 
 const NotificationType = record('NotificationType', {
   id,
@@ -105,8 +105,7 @@ const changeType = defineRoute({
   example: { body: { defaultPush: true, emailFromName: 'Billing' } },
   handle: async ({ notificationTypes }, input) => {
     const { appCode, id: type } = input.params;
-    const { result, revision } = await notificationTypes.change(appCode, type, input.body, input);
-    return answer(result, { revision });
+    return written(await notificationTypes.change(appCode, type, input.body, input));
   },
 });
 
@@ -119,10 +118,8 @@ const deleteType = defineRoute({
   refusal: 'notification_type.deleted.refused',
   params: TypeParams,
   errors: ['NOT_FOUND', 'SYSTEM_RECORD', 'TYPE_IN_USE'],
-  handle: async ({ notificationTypes }, input) => {
-    const { revision } = await notificationTypes.delete(input.params.appCode, input.params.id, input);
-    return answer(undefined, { revision });
-  },
+  handle: async ({ notificationTypes }, input) =>
+    removed(await notificationTypes.delete(input.params.appCode, input.params.id, input)),
 });
 
 export const notificationTypeRoutes: readonly Route[] = [listTypes, createType, changeType, deleteType];

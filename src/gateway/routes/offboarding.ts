@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { EmailParams, email } from '../route/fields.ts';
 import { superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { defineRoute, type Route, written } from '../route/route.ts';
 
 const count = z.int().nonnegative();
 
@@ -40,8 +40,7 @@ const offboard = defineRoute({
   example: { body: { handOverTo: 'nora@example.com' } },
   handle: async ({ offboarding }, input) => {
     const { params, body } = input;
-    const { result, revision } = await offboarding.offboard(params.email, body?.handOverTo ?? null, input);
-    return answer(result, { revision });
+    return written(await offboarding.offboard(params.email, body?.handOverTo ?? null, input));
   },
 });
 

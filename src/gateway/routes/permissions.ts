@@ -5,7 +5,7 @@ import type { Parent, PermissionRecord } from '../../catalog/permissions.ts';
 import { AppParams, description, id, idParam, line, permissionCode, readOnly, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Route, removed } from '../route/route.ts';
 
 const type = z.enum(['binary', 'tiered']);
 
@@ -151,10 +151,8 @@ const deletePermission = defineRoute({
   dryRun: true,
   params: PermissionParams,
   errors: ['NOT_FOUND', 'SYSTEM_RECORD'],
-  handle: async ({ permissions }, input) => {
-    const { revision } = await permissions.delete(input.params.appCode, input.params.permissionId, input);
-    return answer(undefined, { revision });
-  },
+  handle: async ({ permissions }, input) =>
+    removed(await permissions.delete(input.params.appCode, input.params.permissionId, input)),
 });
 
 export const permissionRoutes: readonly Route[] = [

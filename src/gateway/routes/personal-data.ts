@@ -8,7 +8,7 @@ import { EmailParams, id, timestamp } from '../route/fields.ts';
 import { signedIn, superAdmin } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { defineRoute, type Route, written } from '../route/route.ts';
 
 const time = timestamp.nullable();
 const text = z.string().nullable();
@@ -227,10 +227,7 @@ const eraseUser = defineRoute({
   response: ErasureReceipt,
   errors: ['NOT_FOUND', 'LAST_SUPERADMIN'],
   deadlineMs: DEADLINE_MS.manifest,
-  handle: async ({ erasures }, input) => {
-    const { result, revision } = await erasures.erase(input.params.email, input);
-    return answer(result, { revision });
-  },
+  handle: async ({ erasures }, input) => written(await erasures.erase(input.params.email, input)),
 });
 
 export const personalDataRoutes: readonly Route[] = [exportMine, exportUser, eraseUser];

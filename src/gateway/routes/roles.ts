@@ -18,7 +18,7 @@ import {
 } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Route, removed, written } from '../route/route.ts';
 
 export const Role = record('Role', {
   id,
@@ -86,8 +86,7 @@ const changeRole = defineRoute({
   example: { body: { description: 'Writes invoices and reminders.' } },
   handle: async ({ roles }, input) => {
     const { appCode, roleId } = input.params;
-    const { result, revision } = await roles.change(appCode, roleId, input.body, input);
-    return answer(result, { revision });
+    return written(await roles.change(appCode, roleId, input.body, input));
   },
 });
 
@@ -102,10 +101,7 @@ const deleteRole = defineRoute({
   dryRun: true,
   params: RoleParams,
   errors: ['NOT_FOUND', 'SYSTEM_RECORD'],
-  handle: async ({ roles }, input) => {
-    const { revision } = await roles.delete(input.params.appCode, input.params.roleId, input);
-    return answer(undefined, { revision });
-  },
+  handle: async ({ roles }, input) => removed(await roles.delete(input.params.appCode, input.params.roleId, input)),
 });
 
 const RolePermissionAnswer = record('RolePermission', {

@@ -7,7 +7,7 @@ import { TESTS_A_MINUTE } from '../../notifications/template-tests.ts';
 import { AppParams, freeObject, id, idParam, languageCode, readOnly, slug, text, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Route, removed, written } from '../route/route.ts';
 
 const Template = record('Template', {
   id,
@@ -123,8 +123,7 @@ const changeTemplate = defineRoute({
   example: { body: { subject: 'Invoice {{ number }} is due', requiredVariables: ['number'] } },
   handle: async ({ templates }, input) => {
     const { appCode, id: template } = input.params;
-    const { result, revision } = await templates.change(appCode, template, input.body, input);
-    return answer(result, { revision });
+    return written(await templates.change(appCode, template, input.body, input));
   },
 });
 
@@ -137,10 +136,7 @@ const deleteTemplate = defineRoute({
   refusal: 'template.deleted.refused',
   params: TemplateParams,
   errors: ['NOT_FOUND'],
-  handle: async ({ templates }, input) => {
-    const { revision } = await templates.delete(input.params.appCode, input.params.id, input);
-    return answer(undefined, { revision });
-  },
+  handle: async ({ templates }, input) => removed(await templates.delete(input.params.appCode, input.params.id, input)),
 });
 
 const Preview = record('TemplatePreview', {
