@@ -29,7 +29,7 @@ export interface By {
 
 /** What is known of an administrative write before it is carried out. */
 export interface About extends Target {
-  /** Names the write for the audit of a refusal. */
+  /** Names the write in the audit; with `.refused` its refusal. */
   action: string;
   guard: WriteGuard;
 }
@@ -96,8 +96,8 @@ export type Change = Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'>
 /** The context of a write inside `administer`: its transaction, and its audit. */
 export interface Administration {
   readonly tx: Tx;
-  /** Adds a record to the end of the transaction: it is written with the commit, or not at all. */
-  readonly audit: (change: Change) => void;
+  /** Adds a record to the end of the transaction: it is written with the commit, or not at all. Its action is the write's unless named. */
+  readonly audit: (change: Omit<Change, 'action'> & Partial<Change>) => void;
 }
 
 /**
@@ -111,7 +111,8 @@ export async function administer<T>(
   about: About,
   write: (administration: Administration) => Promise<Outcome<T | UsherError>>,
 ): Promise<Committed<T>> {
-  const named = { actor: `user:${by.caller.email}`, appCode: about.app, requestId: by.requestId };
+  const { action } = about;
+  const named = { actor: `user:${by.caller.email}`, action, appCode: about.app, requestId: by.requestId };
   const judge = (tx: Tx) => about.guard(tx, by.caller.email);
   const carryOut = async (tx: Tx, audit: Administration['audit']) => {
     await refuseChanged(tx, by.ifRevision, about);
@@ -126,12 +127,12 @@ export async function administer<T>(
   }
   const committed = await database.change(async (tx): Promise<Outcome<T | UsherError>> => {
     const records: AuditEntry[] = [];
-    const audit = (change: Change): void => void records.push({ ...named, ...change });
+    const audit: Administration['audit'] = (change) => void records.push({ ...named, ...change });
     const refused = await judge(tx);
     const outcome: Outcome<T | UsherError> =
       refused === null ? await carryOut(tx, audit) : { result: refused, scopes: [] };
     if (outcome.result instanceof UsherError) {
-      records.push({ ...named, action: `${about.action}.refused`, subject: about.subject ?? null });
+      records.push({ ...named, action: `${action}.refused`, subject: about.subject ?? null });
     } else if (outcome.scopes.length > 0) await refuseChangedForGood(tx, by.ifRevision, about);
     return { ...outcome, records };
   });

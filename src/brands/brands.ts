@@ -97,7 +97,7 @@ export class Brands {
       await refuseTaken(tx, { id: null, slug: input.slug, idpOrgId: input.idpOrgId ?? null });
       const made = await insertBrand(tx, { slug: input.slug, name: input.name });
       const brand = await this.#write(tx, made, input);
-      audit({ action: about.action, subject: brand.slug, after: words(brand) });
+      audit({ subject: brand.slug, after: words(brand) });
       return { result: brand, scopes: [] };
     });
   }
@@ -121,7 +121,6 @@ export class Brands {
       if (after !== before) {
         const passwordChanged = after.smtpPassword !== before.smtpPassword;
         audit({
-          action: about.action,
           subject: before.slug,
           before: words(before),
           after: passwordChanged ? { ...words(after), passwordChanged } : words(after),
@@ -146,7 +145,7 @@ export class Brands {
             : null;
       if (reason !== null) throw new UsherError('BRAND_IN_USE', `The brand cannot be deleted. ${reason}`);
       await deleteBrand(tx, id);
-      audit({ action: about.action, subject: brand.slug, before: words(brand) });
+      audit({ subject: brand.slug, before: words(brand) });
       return { result: null, scopes: [] };
     });
   }
@@ -162,7 +161,7 @@ export class Brands {
       { app: null, action: 'brand.tested', guard: superAdmin('send mail by a brand') },
       async ({ tx, audit }) => {
         const row = present(await findBrand(tx, id));
-        audit({ action: 'brand.tested', subject: row.slug, after: { to } });
+        audit({ subject: row.slug, after: { to } });
         return { result: row, scopes: [] };
       },
     );

@@ -38,7 +38,7 @@ export class AppAdmins {
       const made = await insertAppAdmin(tx, appId, person);
       const createdAt = made ?? (await findAppAdmin(tx, appId, person));
       if (createdAt === undefined) throw new Error('administrator row missing after it was created');
-      if (made !== undefined) audit({ action: about.action, subject: email });
+      if (made !== undefined) audit({ subject: email });
       const scopes = made === undefined ? [] : [`m:${app}:${email}` as const];
       return { result: { made: made !== undefined, admin: { email, createdAt } }, scopes };
     });
@@ -54,7 +54,7 @@ export class AppAdmins {
       if (person === null || !(await deleteAppAdmin(tx, appId, person))) {
         throw new UsherError('NOT_FOUND', `${email} is not an administrator of ${app}.`);
       }
-      audit({ action: about.action, subject: email });
+      audit({ subject: email });
       return { result: null, scopes: [`m:${app}:${email}`] };
     });
   }

@@ -93,7 +93,6 @@ export class ApplicationOverrides {
         const { resourceType, resourceId, code: permission, level } = row;
         const held = { granted: level !== Level.NONE, accessLevel: LEVEL_NAMES[level] };
         audit({
-          action: about.action,
           subject: emailOf(row),
           before: { resourceType, resourceId, permission, ...held },
         });

@@ -159,7 +159,7 @@ export class Applications {
       await replaceLanguages(tx, id, supportedLanguages);
       await ensureGenericType(tx, id);
       const made = await existing(tx, code);
-      audit({ action: about.action, subject: code, after: content(made) });
+      audit({ subject: code, after: content(made) });
       return { result: tagged(made), scopes: [`a:${code}`] };
     });
   }
@@ -188,7 +188,7 @@ export class Applications {
       await updateApplication(tx, id, wanted);
       if (change.supportedLanguages) await replaceLanguages(tx, id, change.supportedLanguages);
       const after = await existing(tx, code);
-      audit({ action: about.action, subject: code, before: content(before), after: content(after) });
+      audit({ subject: code, before: content(before), after: content(after) });
       return { result: tagged(after), scopes: [`p:${code}`] };
     });
   }
@@ -207,7 +207,7 @@ export class Applications {
       const { resourceType, resourceId } = managedResource(code);
       const managers = await deleteOverridesOfResource(tx, PANEL_APP, resourceType, resourceId);
       await deleteApplication(tx, id);
-      audit({ action: about.action, subject: code, before: { ...content(before), managers } });
+      audit({ subject: code, before: { ...content(before), managers } });
       const levels = managers.map((email): Scope => `m:${PANEL_APP}:${email}`);
       return { result: null, scopes: [`a:${code}`, ...levels] };
     });

@@ -106,7 +106,6 @@ export class Assignments {
       if (result.etag === before.etag) return { result: before, scopes: [] };
       await replaceUserRoles(tx, appId, held.person, wanted);
       audit({
-        action: about.action,
         subject: email,
         before: { roles: before.roles.map(({ code }) => code) },
         after: { roles: result.roles.map(({ code }) => code) },
@@ -146,7 +145,7 @@ export class Assignments {
       if (again !== null) return { result: again, scopes: [] };
       if (held.roles.some((one) => one.id === id)) return { result: { role, made: false }, scopes: [] };
       await insertUserRole(tx, appId, held.person, id);
-      audit({ action: about.action, subject: email, after: { role: role.code } });
+      audit({ subject: email, after: { role: role.code } });
       return { result: { role, made: true }, scopes: [`m:${app}:${email}`] };
     });
   }
@@ -167,7 +166,7 @@ export class Assignments {
         throw new UsherError('NOT_FOUND', `${email} does not hold the role ${code} in ${app}.`);
       }
       await deleteUserRole(tx, appId, present.person, id);
-      audit({ action: about.action, subject: email, before: { role: code } });
+      audit({ subject: email, before: { role: code } });
       return { result: null, scopes: [`m:${app}:${email}`] };
     });
   }

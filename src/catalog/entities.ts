@@ -53,7 +53,7 @@ export class Entities {
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const made = await insertEntity(tx, await applicationOf(tx, app), fields);
       if (made === undefined) throw taken(fields.code);
-      audit({ action: about.action, subject: made.code, after: content(made) });
+      audit({ subject: made.code, after: content(made) });
       return { result: made, scopes: [`p:${app}`] };
     });
   }
@@ -72,7 +72,7 @@ export class Entities {
       if (wanted.code !== before.code) await refuseUsed(tx, app, appId, before.code, 'renamed');
       const after = await updateEntity(tx, appId, id, wanted);
       if (after === undefined) throw taken(wanted.code);
-      audit({ action: about.action, subject: before.code, before: content(before), after: content(after) });
+      audit({ subject: before.code, before: content(before), after: content(after) });
       // Questions refer to an entity by its code alone.
       return { result: after, scopes: wanted.code === before.code ? [] : [`p:${app}`] };
     });
@@ -86,7 +86,7 @@ export class Entities {
       const before = await locked(tx, appId, id);
       await refuseUsed(tx, app, appId, before.code, 'deleted');
       await deleteEntity(tx, id);
-      audit({ action: about.action, subject: before.code, before: content(before) });
+      audit({ subject: before.code, before: content(before) });
       return { result: null, scopes: [`p:${app}`] };
     });
   }

@@ -42,7 +42,7 @@ export class Languages {
       await refuseFallback(tx, language.code, language.fallback);
       const made = await insertLanguage(tx, language);
       if (made === undefined) throw new UsherError('ALREADY_EXISTS', `Language ${language.code} exists already.`);
-      audit({ action: about.action, subject: language.code, after: made });
+      audit({ subject: language.code, after: made });
       return { result: made, scopes: [] };
     });
   }
@@ -66,7 +66,7 @@ export class Languages {
       if (isSame({ code, ...wanted }, before)) return { result: before, scopes: [] };
       await refuseFallback(tx, code, wanted.fallback);
       const after = await updateLanguage(tx, code, wanted);
-      audit({ action: about.action, subject: code, before, after });
+      audit({ subject: code, before, after });
       return { result: after, scopes: [] };
     });
   }
@@ -85,7 +85,7 @@ export class Languages {
       }
       refuseSystem(code === SYSTEM_LANGUAGE, `language ${code}`);
       await deleteLanguage(tx, code);
-      audit({ action: about.action, subject: code, before });
+      audit({ subject: code, before });
       return { result: null, scopes: [] };
     });
   }

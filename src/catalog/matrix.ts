@@ -86,7 +86,7 @@ export class Matrices {
       const after = { ...before, levels: await listRoleLevels(tx, appId) };
       const changed = new Set(changes.map(({ roleId }) => roleId));
       for (const { id, code } of before.roles.filter((role) => changed.has(role.id))) {
-        audit({ action: about.action, subject: code, before: granted(before, id), after: granted(after, id) });
+        audit({ subject: code, before: granted(before, id), after: granted(after, id) });
       }
       return { result: tagged(after), scopes: [`p:${app}`] };
     });

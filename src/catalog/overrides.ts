@@ -129,7 +129,6 @@ export class ResourceOverrides {
       if (result.etag === tagged(before).etag) return { result, scopes: [] };
       await replaceOverrides(tx, appId, person, resource, levels);
       audit({
-        action: about.action,
         subject: email,
         before: { ...resource, overrides: before.map(words) },
         after: { ...resource, overrides: result.overrides.map(words) },

@@ -54,7 +54,7 @@ export class Permissions {
       const fields = { ...requested, parentPermissionId: await parentOf(tx, app, appId, parent) };
       const made = await insertPermission(tx, appId, fields);
       if (made === undefined) throw new UsherError('ALREADY_EXISTS', `Permission ${fields.code} exists already.`);
-      audit({ action: about.action, subject: made.code, after: content(made) });
+      audit({ subject: made.code, after: content(made) });
       return { result: made, scopes: [`p:${app}`] };
     });
   }
@@ -85,7 +85,7 @@ export class Permissions {
       if (wanted.tiered !== before.tiered) await refuseUsed(tx, appId, before);
       if (isSame(content({ ...before, ...wanted }), content(before))) return { result: before, scopes: [] };
       const after = await updatePermission(tx, id, wanted);
-      audit({ action: about.action, subject: before.code, before: content(before), after: content(after) });
+      audit({ subject: before.code, before: content(before), after: content(after) });
       return { result: after, scopes: [`p:${app}`] };
     });
   }
@@ -97,7 +97,7 @@ export class Permissions {
       const before = await locked(tx, await applicationAlone(tx, app), id);
       refuseSystem(isSystemRecord(app, 'permissions', before.code), `permission ${before.code}`);
       await deletePermission(tx, id);
-      audit({ action: about.action, subject: before.code, before: content(before) });
+      audit({ subject: before.code, before: content(before) });
       // Cached members keep overrides of a deleted permission; a policy without it ignores them.
       return { result: null, scopes: [`p:${app}`] };
     });

@@ -62,7 +62,7 @@ export class Roles {
       async ({ tx, audit }) => {
         const made = await insertRole(tx, await applicationOf(tx, app), { code, description });
         if (made === undefined) throw new UsherError('ALREADY_EXISTS', `Role ${code} exists already.`);
-        audit({ action: 'role.created', subject: code, after: { code, description } });
+        audit({ subject: code, after: { code, description } });
         return { result: made, scopes: [`p:${app}`] };
       },
     );
@@ -86,7 +86,6 @@ export class Roles {
         if (description === role.description) return { result: role, scopes: [] };
         const changed = await updateRole(tx, id, { description });
         audit({
-          action: 'role.changed',
           subject: role.code,
           before: { description: role.description },
           after: { description },
@@ -110,7 +109,6 @@ export class Roles {
         const permissions = (await readRolePermissions(tx, appId, id)) ?? [];
         await deleteRole(tx, id);
         audit({
-          action: 'role.deleted',
           subject: role.code,
           before: { code: role.code, description: role.description, permissions: permissions.map(words) },
         });
@@ -152,7 +150,6 @@ export class Roles {
       const etag = tagOf(after);
       if (etag === tagOf(before)) return { result: { permissions: after, etag }, scopes: [] };
       audit({
-        action: about.action,
         subject: role.code,
         before: { permissions: before.map(words) },
         after: { permissions: after.map(words) },

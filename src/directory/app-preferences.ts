@@ -171,7 +171,7 @@ export class AppPreferences {
       const before = await lockPreferences(tx, person, appId);
       const after = await setPreferences(tx, person, appId, change);
       if (before.showHelp !== after.showHelp || before.notificationsEnabled !== after.notificationsEnabled) {
-        audit({ action: about.action, subject: email, before, after });
+        audit({ subject: email, before, after });
       }
       return { result: { applicationCode: app, ...after }, scopes: [] };
     });

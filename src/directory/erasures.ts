@@ -73,7 +73,7 @@ export class Erasures {
     const { result: begun, ...committed } = await administer<Begun>(database, by, about, async ({ tx, audit }) => {
       const isRehearsal = by.dryRun !== undefined;
       const { noted, ...outcome } = await this.#begin(tx, renaming, isRehearsal);
-      if (noted) audit({ action: about.action, subject: renaming.pseudonym });
+      if (noted) audit({ subject: renaming.pseudonym });
       return outcome;
     });
     if ('rehearsed' in begun) return { ...committed, result: begun.rehearsed };

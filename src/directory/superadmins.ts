@@ -32,7 +32,7 @@ export class Superadmins {
     const about = { app: null, action: 'superadmin.added', guard: GUARD, subject: email };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const { result: made, scopes } = await addSuperadmin(tx, email);
-      if (made) audit({ action: about.action, subject: email });
+      if (made) audit({ subject: email });
       const superadmin = await findSuperadmin(tx, email);
       // Another transaction has removed them between the two statements.
       if (superadmin === undefined) throw new UsherError('UNAVAILABLE', `${email} was removed meanwhile; try again.`);
@@ -46,7 +46,7 @@ export class Superadmins {
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const { result: removed, scopes } = await removeSuperadmin(tx, email);
       if (!removed) throw new UsherError('NOT_FOUND', `${email} is not a SuperAdmin.`);
-      audit({ action: about.action, subject: email });
+      audit({ subject: email });
       return { result: null, scopes };
     });
   }

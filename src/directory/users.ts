@@ -161,7 +161,7 @@ export class Users {
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       if ((await personIdOf(tx, email)) === null) throw unknownUser(email);
       const before = await clearSubject(tx, email);
-      if (before !== null) audit({ action: about.action, subject: email, before: { ...before } });
+      if (before !== null) audit({ subject: email, before: { ...before } });
       return { result: null, scopes: [] };
     });
   }

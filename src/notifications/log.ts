@@ -47,7 +47,7 @@ export class SendLog {
         throw unknownReference('id', `id names a notification of ${AUTH_TYPE}, which no send makes`);
       const { length: deliveries } = await requeue(tx, [id]);
       if (deliveries === 0) return { result: before, scopes: [] };
-      audit({ action: about.action, subject: String(id), after: { deliveries } });
+      audit({ subject: String(id), after: { deliveries } });
       return { result: (await findLogged(tx, appId, id)) ?? before, scopes: [] };
     });
     this.#ring();

@@ -118,7 +118,7 @@ export class Sends {
         const { notifications, repeated } = outcome.result;
         if (!repeated) {
           const after = { recipients: notifications.length, templateKey: order.templateKey };
-          audit({ action: about.action, subject: order.type, after });
+          audit({ subject: order.type, after });
         }
         return outcome;
       });

@@ -72,7 +72,7 @@ export class TemplateTests {
       if (refused !== null) return { result: refused, scopes: [] };
       const type = await findType(tx, appId, template.type);
       const reader = await findReader(tx, by.caller.email);
-      audit({ action: about.action, subject: nameOf(template), after: { to: by.caller.email } });
+      audit({ subject: nameOf(template), after: { to: by.caller.email } });
       return {
         result: { template, fromName: type?.emailFromName ?? null, brandId: reader?.brandId ?? null },
         scopes: [],

@@ -112,7 +112,7 @@ export class Templates {
       const id = await insertTemplate(tx, appId, { key, ...fields });
       const made = id === undefined ? undefined : await findTemplate(tx, appId, id);
       if (made === undefined) throw taken(key, fields.locale);
-      audit({ action: about.action, subject: nameOf(made), after: auditOf(made) });
+      audit({ subject: nameOf(made), after: auditOf(made) });
       return { result: made, scopes: [] };
     });
   }
@@ -143,7 +143,7 @@ export class Templates {
       if (!(await updateTemplate(tx, id, fields))) throw taken(before.key, fields.locale);
       const after = await findTemplate(tx, appId, id);
       if (after === undefined) throw new Error('a locked template is gone');
-      audit({ action: about.action, subject: nameOf(before), before: auditOf(before), after: auditOf(after) });
+      audit({ subject: nameOf(before), before: auditOf(before), after: auditOf(after) });
       return { result: after, scopes: [] };
     });
   }
@@ -155,7 +155,7 @@ export class Templates {
       const refused = await refuseAuthType(tx, template.type, by.caller.email);
       if (refused !== null) return { result: refused, scopes: [] };
       await deleteTemplate(tx, id);
-      audit({ action: about.action, subject: nameOf(template), before: auditOf(template) });
+      audit({ subject: nameOf(template), before: auditOf(template) });
       return { result: null, scopes: [] };
     });
   }

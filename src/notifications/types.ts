@@ -64,7 +64,7 @@ export class NotificationTypes {
         system: false,
       });
       if (made === undefined) throw new UsherError('ALREADY_EXISTS', `A notification type ${code} already exists.`);
-      audit({ action: about.action, subject: code, after: auditOf(made) });
+      audit({ subject: code, after: auditOf(made) });
       return { result: made, scopes: [] };
     });
   }
@@ -90,7 +90,7 @@ export class NotificationTypes {
       refuseSystem(moved, `switches of the type ${before.code} as they are`);
       if (isSame(after, auditOf(before))) return { result: before, scopes: [] };
       const changed = await updateType(tx, id, after);
-      audit({ action: about.action, subject: before.code, before: auditOf(before), after: auditOf(changed) });
+      audit({ subject: before.code, before: auditOf(before), after: auditOf(changed) });
       return { result: changed, scopes: [] };
     });
   }
@@ -107,7 +107,7 @@ export class NotificationTypes {
         throw new UsherError('TYPE_IN_USE', `Templates or notifications use the type ${type.code}.`);
       }
       await deleteType(tx, id);
-      audit({ action: about.action, subject: type.code, before: auditOf(type) });
+      audit({ subject: type.code, before: auditOf(type) });
       return { result: null, scopes: [] };
     });
   }
