@@ -1,23 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
+import type { EntityFields } from './entities.ts';
+import type { PermissionFields } from './permissions.ts';
 
-/** The content of a manifest as the tables hold it, by codes and addresses instead of ids. */
-export interface EntityRow {
+/** The content of a manifest as the tables hold it, by codes and addresses instead of ids. An entity is that of entities.ts. */
+export interface PermissionRow extends Omit<PermissionFields, 'parentPermissionId'> {
   code: string;
-  name: string;
-  description: string | null;
-  idLabel: string | null;
-  listEndpoint: string | null;
-  listSearch: boolean;
-}
-export interface PermissionRow {
-  code: string;
-  tiered: boolean;
-  description: string | null;
-  groupName: string | null;
   parent: string | null;
-  global: boolean;
 }
 export interface RoleRow {
   code: string;
@@ -72,10 +62,10 @@ export async function readLanguages({ kysely }: Tx): Promise<string[]> {
   return rows.map(({ code }) => code);
 }
 
-export function readEntities(tx: Tx, app: number): AsyncGenerator<EntityRow[]> {
+export function readEntities(tx: Tx, app: number): AsyncGenerator<EntityFields[]> {
   return pages(
     tx,
-    sql<EntityRow>`
+    sql<EntityFields>`
     select code, name, description, id_label as "idLabel", list_endpoint as "listEndpoint",
       list_search as "listSearch"
     from entity where application_id = ${app}`,

@@ -1,14 +1,8 @@
 import { sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
-import type {
-  AssignmentRow,
-  EntityRow,
-  OverrideRow,
-  PermissionRow,
-  RolePermissionRow,
-  RoleRow,
-} from './manifest-read.ts';
+import type { EntityFields } from './entities.ts';
+import type { AssignmentRow, OverrideRow, PermissionRow, RolePermissionRow, RoleRow } from './manifest-read.ts';
 import { expectRows } from './touched.ts';
 
 /**
@@ -18,7 +12,7 @@ import { expectRows } from './touched.ts';
  */
 
 /** Creates entities, or updates existing ones to these fields. */
-export async function putEntities({ kysely }: Tx, app: number, rows: readonly EntityRow[]): Promise<void> {
+export async function putEntities({ kysely }: Tx, app: number, rows: readonly EntityFields[]): Promise<void> {
   expectRows(
     await sql`
       insert into entity (application_id, code, name, description, id_label, list_endpoint, list_search)
