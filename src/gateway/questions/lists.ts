@@ -124,15 +124,22 @@ function cursorOf({ next }: { next: string }): string | null {
   return next === '' ? null : next;
 }
 
+/** What is read of an administrator's question, beside the question. */
+interface AdministratorsInput {
+  readonly params: { readonly appCode: string };
+  readonly caller: { readonly email: string };
+  readonly signal: AbortSignal;
+}
+
 /** An administrator's answer: 404 for an unknown application, which the guard only lets SuperAdmins ask about. */
 export async function ofKnownApplication<T>(
   engine: Pick<Services['engine'], 'member'>,
-  { app, email, signal }: { app: string; email: string; signal: AbortSignal },
-  ask: () => Promise<{ page: { applicationKnown: boolean | null }; answer: T }>,
+  { params: { appCode: app }, caller, signal }: AdministratorsInput,
+  ask: (app: string) => Promise<{ page: { applicationKnown: boolean | null }; answer: T }>,
 ): Promise<T> {
   if (!isSlug(app)) throw unknownApplication(app);
-  const { page, answer: found } = await ask();
-  const isKnown = page.applicationKnown ?? (await engine.member(app, email, { signal })).member.appId !== null;
+  const { page, answer: found } = await ask(app);
+  const isKnown = page.applicationKnown ?? (await engine.member(app, caller.email, { signal })).member.appId !== null;
   if (!isKnown) throw unknownApplication(app);
   return found;
 }

@@ -77,15 +77,12 @@ const effective = defineRoute({
     body: { email: 'jana@example.com', resourceType: 'contact', resourceId: '42' },
     response: EFFECTIVE_EXAMPLE,
   },
-  handle: ({ engine }, input) => {
-    const app = input.params.appCode;
-    const about = { app, email: input.caller.email, signal: input.signal };
-    return ofKnownApplication(engine, about, async () => {
+  handle: ({ engine }, input) =>
+    ofKnownApplication(engine, input, async (app) => {
       const found = await askEffective(engine, rawSubject({ ...input.body, app }), effectivePermission, input);
       // An empty answer is that of an application without permissions, or of an unknown one.
       return { page: { applicationKnown: found.payload.length > 0 ? true : null }, answer: found };
-    });
-  },
+    }),
 });
 
 export const applicationQuestionRoutes: readonly Route[] = [explain, effective];

@@ -106,11 +106,8 @@ const applicationSubjects = defineRoute({
   response: pagedSchema(Subjects),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE', 'NOT_FOUND'],
   example: { body: { permission: 'contacts.manage' }, response: SUBJECTS_EXAMPLE },
-  handle: ({ engine }, input) => {
-    const app = input.params.appCode;
-    const about = { app, email: input.caller.email, signal: input.signal };
-    return ofKnownApplication(engine, about, () => askSubjects(engine, { ...input.body, app }, input));
-  },
+  handle: ({ engine }, input) =>
+    ofKnownApplication(engine, input, (app) => askSubjects(engine, { ...input.body, app }, input)),
 });
 
 const applicationResources = defineRoute({
@@ -129,11 +126,8 @@ const applicationResources = defineRoute({
     body: { email: 'jana@example.com', permission: 'contacts.manage', resourceType: 'contact' },
     response: RESOURCES_EXAMPLE,
   },
-  handle: ({ engine }, input) => {
-    const app = input.params.appCode;
-    const about = { app, email: input.caller.email, signal: input.signal };
-    return ofKnownApplication(engine, about, () => askResources(engine, { ...input.body, app }, input));
-  },
+  handle: ({ engine }, input) =>
+    ofKnownApplication(engine, input, (app) => askResources(engine, { ...input.body, app }, input)),
 });
 
 export const listRoutes: readonly Route[] = [
