@@ -42,9 +42,9 @@ export async function launchChromium(): Promise<Browser> {
 }
 
 /**
- * The same for the tests of the panel, in the headless shell of Chromium where that is installed, or `CHROMIUM_SHELL` names one:
- * the same engine without windows. Chromium itself starts two processes more for the address bar of each context, which nobody
- * sees, and they cost more than the page. A test of pushes needs Chromium itself.
+ * The same for the tests of the panel and of the client for React, in the headless shell of Chromium where that is installed, or
+ * `CHROMIUM_SHELL` names one: the same engine without windows. Chromium itself starts two processes more for the address bar of each
+ * context, which nobody sees, and they cost more than the page. A test of the push manager's own subscriptions needs Chromium itself.
  */
 export async function launchShell(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM_SHELL ?? SHELLS.find((place) => existsSync(place)) ?? installed();

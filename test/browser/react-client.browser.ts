@@ -5,7 +5,7 @@ import { LineCutter } from '../support/proxy.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
+import { launchShell } from './chromium.ts';
 import { axeFaults, overflow } from './panel.ts';
 import { administer, makeDemo } from './panel-world.ts';
 import { type ExampleOptions, openExample, type RunningExample, startExample } from './react-page.ts';
@@ -23,7 +23,7 @@ let example: RunningExample;
 const closes: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
-  [storage, browser, push] = await Promise.all([createStorage('postgresql'), launchChromium(), startPushService()]);
+  [storage, browser, push] = await Promise.all([createStorage('postgresql'), launchShell(), startPushService()]);
   usher = await startService();
   await makeDemo(usher);
   line = await LineCutter.start(usher.rest);
