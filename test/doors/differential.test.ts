@@ -219,7 +219,7 @@ async function run(instances: Instance[], edges: readonly Place[], kind: Kind, r
         const { engine } = door.lenient ? (instances[0] as Place) : place;
         return { refused: error, from, revision: engine.cursor };
       });
-      const reply = await unlessAway(answer);
+      const reply = await unlessAway(unlessLate(answer));
       if (isOver()) done = true;
       if (reply === null) continue;
       if (reply.revision < acknowledged)
@@ -271,6 +271,20 @@ async function unlessAway<T>(work: Promise<T>): Promise<T | null> {
     // A kept connection may be closed just as it is used again.
     if (cause?.code === 'ECONNRESET' || cause?.code === 'UND_ERR_SOCKET') return null;
     if (code === 'UNAVAILABLE' || code === 14 || message.includes(': 503 ')) return null;
+    throw error;
+  }
+}
+
+/**
+ * A question whose caller gave up waiting was not answered, and is asked again. Not for a write, which may have taken place: the
+ * history would lack it.
+ */
+async function unlessLate<T>(question: Promise<T>): Promise<T | null> {
+  try {
+    return await question;
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code === 'DEADLINE_EXCEEDED' || code === 4) return null;
     throw error;
   }
 }
