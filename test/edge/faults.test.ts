@@ -91,7 +91,7 @@ async function outcome(email = HOLDER, deadlineMs = 10_000): Promise<string> {
 /** Every outcome until `wanted`, each once. */
 async function outcomesUntil(wanted: string, email = HOLDER): Promise<string[]> {
   const seen = new Set<string>();
-  for (const late = performance.now() + 20_000; !seen.has(wanted); ) {
+  for (const late = performance.now() + 60_000; !seen.has(wanted); ) {
     if (performance.now() > late) throw new Error(`never ${wanted}, but ${[...seen].join()}`);
     seen.add(await outcome(email));
     await pause(10);
@@ -102,16 +102,22 @@ async function outcomesUntil(wanted: string, email = HOLDER): Promise<string[]> 
 describe('an edge', () => {
   test('whose key was taken away is unavailable once its facts are too old, never a denial, until it has a key again', async () => {
     expect(await outcome()).toBe('allowed');
+    const cut = performance.now();
     await usher.close();
     usher = await start(OTHER_KEY);
     line.lead(`http://${usher.grpc}`);
-    expect(await outcomesUntil('UNAVAILABLE')).toEqual(['allowed', 'UNAVAILABLE']);
+    const outcomes = [await outcome()];
+    // By facts that are not too old yet, unless the service took that long to start.
+    const isFresh = performance.now() - cut < TTL_MS / 2;
+    expect(isFresh ? ['allowed'] : ['allowed', 'UNAVAILABLE']).toContain(outcomes[0]);
+    outcomes.push(...(await outcomesUntil('UNAVAILABLE')));
+    for (const one of outcomes) expect(['allowed', 'UNAVAILABLE']).toContain(one);
     await give();
     await usher.close();
     usher = await start(FACTS_KEY);
     line.lead(`http://${usher.grpc}`);
     expect(await outcomesUntil('denied')).not.toContain('allowed');
-  }, 40_000);
+  });
 
   test('on a slow line keeps deadlines, and answers all the same', async () => {
     line.slow(400);
@@ -142,23 +148,41 @@ describe('ten thousand that follow at once', () => {
   const ALL = 10_000;
   const CONNECTIONS = 50;
   const PLACES = 1000;
+  /** That are sent in one turn: edge and service are of this process, and answer nothing during it. */
+  const PORTION = 100;
   const clients: Client[] = [];
 
   afterEach(() => {
     for (const one of clients.splice(0)) one.close();
   });
 
-  /** 'told' once it gets a message, or the name of the status. */
-  function follow(at: Client): Promise<string> {
+  const connected = (one: Client) =>
+    new Promise<void>((resolve, reject) => {
+      one.waitForReady(Date.now() + 60_000, (error) => (error === undefined ? resolve() : reject(error)));
+    });
+
+  /** How many get messages, and how many were refused with each status. */
+  let told = 0;
+  const refused = new Map<string, number>();
+  const settled = () => told + [...refused.values()].reduce((sum, count) => sum + count, 0);
+
+  /** Again where the service is unavailable, as edges do: on a busy machine it may not learn in time what it has to tell. */
+  function follow(at: Client): void {
     const metadata = new Metadata();
     metadata.set('x-internal-api-key', FACTS_KEY);
     const bytes = toBinary(FollowRequestSchema, create(FollowRequestSchema, { rulesVersion: 1 }));
     const same = (message: Buffer) => message;
     const path = `/${FactsService.typeName}/Follow`;
     const stream = at.makeServerStreamRequest(path, same, same, Buffer.from(bytes), metadata);
-    return new Promise((resolve) => {
-      stream.once('data', () => resolve('told'));
-      stream.on('error', (error: ServiceError) => resolve(status[error.code] ?? ''));
+    let isTold = false;
+    stream.on('data', () => {
+      if (!isTold) told++;
+      isTold = true;
+    });
+    stream.on('error', ({ code }: ServiceError) => {
+      if (isTold) told--;
+      if (code === status.UNAVAILABLE) setTimeout(() => clients.includes(at) && follow(at), 1000);
+      else refused.set(status[code] ?? '', (refused.get(status[code] ?? '') ?? 0) + 1);
     });
   }
 
@@ -167,18 +191,23 @@ describe('ten thousand that follow at once', () => {
     clients.push(
       ...Array.from({ length: CONNECTIONS }, () => new Client(usher.grpc, credentials.createInsecure(), options)),
     );
+    await Promise.all(clients.map(connected));
     const [before, began] = [answered, performance.now()];
-    const following = Array.from({ length: ALL }, (_, index) => follow(clients[index % CONNECTIONS] as Client));
-    // Beside them the edge goes on.
-    expect(await outcome()).toBe('allowed');
-    const outcomes = await Promise.all(following);
+    for (let sent = 0; sent < ALL; sent++) {
+      follow(clients[sent % CONNECTIONS] as Client);
+      if (sent % PORTION === 0) await pause(0);
+    }
+    // Beside them the edge goes on, whose facts may be too old for a moment.
+    for (const one of await outcomesUntil('allowed')) {
+      expect(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'allowed']).toContain(one);
+    }
+    while (settled() < ALL) await pause(50);
     const seconds = (performance.now() - began) / 1000;
-    const told = outcomes.filter((one) => one === 'told').length;
     // One place is the edge's, unless it was cut off just now.
     expect([PLACES - 1, PLACES]).toContain(told);
-    expect(outcomes.filter((one) => one === 'RESOURCE_EXHAUSTED')).toHaveLength(ALL - told);
+    expect([...refused]).toEqual([['RESOURCE_EXHAUSTED', ALL - told]]);
     expect(answered - before).toBeLessThan(50 + 10 * seconds);
-  });
+  }, 480_000);
 });
 
 describe('many in-process clients that are cut off at once', () => {
