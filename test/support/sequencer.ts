@@ -7,8 +7,9 @@ const { default: Sequencer } = createRequire(import.meta.url)(
 type Tests = Parameters<InstanceType<typeof Sequencer>['sort']>[0];
 
 /**
- * Files of half a minute and more, the longest first. On a fresh clone jest knows no times and begins with the largest files, so
- * a short file that takes a minute would run at the end, beside an idle worker. One that is missing here costs that at most.
+ * Files of half a minute and more, the longest first, and some of twenty seconds that would end the run. On a fresh clone jest knows
+ * no times and begins with the largest files, so a short file that takes a minute would run at the end, beside an idle worker. One
+ * that is missing here costs that at most.
  */
 const LONG = [
   'browser/panel-rights.browser.ts',
@@ -32,12 +33,17 @@ const LONG = [
   'cli/service.test.ts',
   'delivery/crash.test.ts',
   'faults/replica.test.ts',
+  'faults/ahead.test.ts',
   'attacks/journal.test.ts',
   'engine/model/model.test.ts',
   'app/readiness.test.ts',
   'provider/mail/settings.test.ts',
   'catalog/manifest/round-trip.test.ts',
   'edge/faults.test.ts',
+  'app/grpc-processes.test.ts',
+  'app/connection-ages.test.ts',
+  'wire/fuzz.test.ts',
+  'delivery/auth-first.test.ts',
 ];
 
 /** Runs the files that take long before the others. */
