@@ -387,6 +387,8 @@ describe('the page at /', () => {
       expect([answer.status, JSON.parse(answer.body)]).toEqual([200, { success: true, data }]);
       expect(answer.headers.vary?.toLowerCase()).toContain('accept');
       expect((await ask(`${world.url}/`, { method: 'POST', headers: { accept: 'text/html' } })).status).toBe(404);
+      // A target in absolute form without a path.
+      expect((await raw(world, 'http://elsewhere.example', headers)).status).toBe(200);
     });
     await withPanel({}, async (world) => {
       expect(JSON.parse((await raw(world, '/', headers)).body).data).toEqual({ ...data, mailbox: null });

@@ -18,7 +18,7 @@ export function routableTarget(target: string): string {
   let origin = target;
   if (!target.startsWith('/')) {
     const absolute = ABSOLUTE.exec(target);
-    if (absolute === null) return NOWHERE;
+    if (absolute === null || !URL.canParse(target)) return NOWHERE;
     origin = `${absolute[1] || '/'}${absolute[2] ?? ''}`;
   }
   const escaped = origin.replaceAll(REWRITTEN, encodeURIComponent);
