@@ -312,6 +312,7 @@ export class Instance {
     answer: Promise<T>,
     isRight: (answer: T, rows: Rows) => boolean,
   ) {
+    const { number: known } = this.engine.tail.head;
     answer.then(
       (given) => {
         this.#asking.delete(asked);
@@ -320,7 +321,7 @@ export class Instance {
       },
       (error: unknown) => {
         this.#asking.delete(asked);
-        this.#world.refused(error);
+        this.#world.refused(error, this.engine.tail.head.number !== known);
         if (!(error instanceof UsherError)) this.#world.fail(`no error of ours: ${String(error)}`);
       },
     );
