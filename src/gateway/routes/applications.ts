@@ -2,13 +2,8 @@
 
 import { z } from 'zod';
 import { tagOf } from '../../administration/records.ts';
-import type {
-  ApplicationOrder,
-  ApplicationPlace,
-  ApplicationRecord,
-  CountedApplication,
-} from '../../catalog/applications.ts';
-import { codeResponse, noContent, successData } from '../route/envelopes.ts';
+import type { ApplicationOrder, ApplicationPlace } from '../../catalog/applications.ts';
+import { codeResponse } from '../route/envelopes.ts';
 import {
   AppParams,
   applicationCode,
@@ -59,14 +54,6 @@ const strictCodes = z.boolean().meta({
     'Refuses a question that names a permission which the application does not define, or a resource type that its catalog (once it has an entry) does not list: 400 UNKNOWN_CODE. Default false.',
 });
 
-function toJson({ createdAt, updatedAt, ...application }: ApplicationRecord): z.output<typeof Application> {
-  return { ...application, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
-}
-
-function countedToJson({ counts, ...application }: CountedApplication): z.output<typeof ListedApplication> {
-  return { ...toJson(application), counts };
-}
-
 const LIST = 'applications';
 
 /** The order of the list, the key of a place in it, and the code. */
@@ -109,20 +96,19 @@ const listApplications = defineRoute({
   query: ApplicationsQuery,
   headers: ['if-none-match'],
   envelope: optionallyPaged,
-  status: 200,
   response: optionalPageSchema(ListedApplication),
   handle: async ({ applications }, { caller, query }) => {
     const { q, sort, cursor } = query;
     const limit = limitOf(query);
     if (limit === null && q === null && sort === undefined) {
-      const data = (await applications.list(caller.email)).map(countedToJson);
+      const data = await applications.list(caller.email);
       return answer({ data }, { etag: tagOf(data) });
     }
     const order = sort ?? 'code';
     const after = cursor === undefined ? null : placeOf(cursor);
     const page = await applications.page(caller.email, { search: q, order, limit, after });
     const next = page.next === null ? null : keyOf(order, page.next);
-    const shown = keyedPage(LIST, { ...page, next }, countedToJson);
+    const shown = keyedPage(LIST, { ...page, next }, (application) => application);
     return answer(limit === null ? { data: shown.data } : shown, { etag: tagOf(shown) });
   },
 });
@@ -143,7 +129,6 @@ const createApplication = defineRoute({
     supportedLanguages: supportedLanguages.optional(),
     strictCodes: strictCodes.optional(),
   }),
-  envelope: successData,
   status: 201,
   response: Application,
   errors: ['ALREADY_EXISTS', 'UNKNOWN_LANGUAGES'],
@@ -151,7 +136,7 @@ const createApplication = defineRoute({
   handle: async ({ applications }, input) => {
     const { result, revision } = await applications.create(input.body, input);
     const { application, etag } = result;
-    return answer(toJson(application), { revision, etag, location: `/api/applications/${application.code}` });
+    return answer(application, { revision, etag, location: `/api/applications/${application.code}` });
   },
 });
 
@@ -163,13 +148,11 @@ const readApplication = defineRoute({
   guard: applicationLevel('view'),
   params: AppParams,
   headers: ['if-none-match'],
-  envelope: successData,
-  status: 200,
   response: Application,
   errors: ['NOT_FOUND'],
   handle: async ({ applications }, { params }) => {
     const { application, etag } = await applications.get(params.appCode);
-    return answer(toJson(application), { etag });
+    return answer(application, { etag });
   },
 });
 
@@ -194,8 +177,6 @@ const changeApplication = defineRoute({
     createdAt: readOnly,
     updatedAt: readOnly,
   }),
-  envelope: successData,
-  status: 200,
   response: Application,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'UNKNOWN_LANGUAGES', 'STALE'],
   example: { body: { name: 'Billing and dunning', supportedLanguages: ['en'] } },
@@ -206,7 +187,7 @@ const changeApplication = defineRoute({
       input.header('if-match'),
       input,
     );
-    return answer(toJson(result.application), { etag: result.etag, revision });
+    return answer(result.application, { etag: result.etag, revision });
   },
 });
 
@@ -221,7 +202,6 @@ const deleteApplication = defineRoute({
   refusal: 'application.deleted.refused',
   dryRun: true,
   params: AppParams,
-  envelope: noContent,
   status: 204,
   errors: ['NOT_FOUND', 'SYSTEM_RECORD'],
   handle: async ({ applications }, input) => {
@@ -240,7 +220,6 @@ const readTexts = defineRoute({
   guard: signedIn,
   params: z.strictObject({ ...AppParams.shape, locale: z.string().meta({ description: 'Any locale.' }) }),
   envelope: codeResponse,
-  status: 200,
   response: z.record(z.string(), z.string()),
   errors: ['NOT_FOUND'],
   handle: ({ applications }, { params }) => applications.texts(params.appCode),

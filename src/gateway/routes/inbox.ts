@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Heartbeat } from '../../base/event-stream.ts';
 import type { InboxRow } from '../../notifications/inbox.ts';
 import type { StreamEvent } from '../../notifications/stream.ts';
-import { bare, codeResponse, noContent } from '../route/envelopes.ts';
+import { bare, codeResponse } from '../route/envelopes.ts';
 import { id, idParam, timestamp } from '../route/fields.ts';
 import { signedIn } from '../route/guards.ts';
 import { paged, pagedResponse, pageOf, pageParams, pageSchema } from '../route/paging.ts';
@@ -32,8 +32,7 @@ const Item = record('InboxNotification', {
   payload: z.record(z.string(), z.unknown()),
 });
 
-function toJson(row: InboxRow): z.output<typeof Item> {
-  const { readAt, createdAt, payload } = row;
+function toJson(row: InboxRow): z.input<typeof Item> {
   return {
     id: row.id,
     appCode: row.appCode,
@@ -46,9 +45,9 @@ function toJson(row: InboxRow): z.output<typeof Item> {
     status: row.status,
     statusReason: row.statusReason,
     locale: row.locale,
-    readAt: readAt?.toISOString() ?? null,
-    createdAt: createdAt.toISOString(),
-    payload: payload as Record<string, unknown>,
+    readAt: row.readAt,
+    createdAt: row.createdAt,
+    payload: row.payload as Record<string, unknown>,
   };
 }
 
@@ -75,7 +74,6 @@ const listInbox = defineRoute({
     appCode: ofApplication.optional(),
   }),
   envelope: pagedResponse,
-  status: 200,
   response: pageSchema(Item),
   handle: async ({ inbox }, { query, caller }) => {
     const { unreadOnly, appCode: app = null } = query;
@@ -90,7 +88,6 @@ const unreadCount = defineRoute({
   summary: "How many of the caller's notifications are unread",
   guard: signedIn,
   envelope: codeResponse,
-  status: 200,
   response: z.strictObject({ count: z.int() }),
   handle: async ({ inbox }, { caller }) => ({ count: await inbox.unreadCount(caller.email) }),
 });
@@ -103,7 +100,6 @@ const markRead = defineRoute({
   description: 'A notification that was already read stays unchanged.',
   guard: signedIn,
   params: z.strictObject({ id: idParam }),
-  envelope: noContent,
   status: 204,
   errors: ['NOT_FOUND'],
   handle: async ({ inbox }, { params, caller }) => {
@@ -120,7 +116,6 @@ const markAllRead = defineRoute({
   guard: signedIn,
   body: z.strictObject({ appCode: ofApplication.optional() }).optional(),
   envelope: bare,
-  status: 200,
   response: z.strictObject({ updated: z.int() }),
   example: { body: { appCode: 'billing' } },
   handle: async ({ inbox }, { body, caller }) => ({
@@ -148,7 +143,6 @@ const stream = defineRoute({
   guard: signedIn,
   headers: ['last-event-id'],
   envelope: inboxEvents,
-  status: 200,
   response: z.unknown(),
   handle: async ({ inboxStreams }, { caller, header }) => {
     const [last] = /^\d{1,15}$/.exec(header('last-event-id') ?? '') ?? [];

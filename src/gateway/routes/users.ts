@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { MembershipRow, PeopleOrder, PersonPlace, UserQuery, UserRow } from '../../directory/users.ts';
 import { Level } from '../../engine/types.ts';
-import { codeResponse, noContent, successData } from '../route/envelopes.ts';
+import { codeResponse } from '../route/envelopes.ts';
 import {
   applicationCode,
   EmailParams,
@@ -41,17 +41,8 @@ const User = record('User', {
   lastLoginAt: timestamp.nullable(),
 });
 
-function toJson({ superadmin, createdAt, lastLoginAt, ...row }: UserRow, bySuperadmin: boolean): z.output<typeof User> {
-  return {
-    ...row,
-    ...(bySuperadmin ? { isSuperAdmin: superadmin } : {}),
-    createdAt: createdAt.toISOString(),
-    lastLoginAt: moment(lastLoginAt),
-  };
-}
-
-function moment(at: Date | null): string | null {
-  return at === null ? null : at.toISOString();
+function toJson({ superadmin, ...row }: UserRow, bySuperadmin: boolean): z.input<typeof User> {
+  return { ...row, ...(bySuperadmin ? { isSuperAdmin: superadmin } : {}) };
 }
 
 const LIST = 'users';
@@ -114,7 +105,6 @@ const listUsers = defineRoute({
   guard: anyAdministrator,
   query: UsersQuery,
   envelope: pagedData,
-  status: 200,
   response: pageSchema(User),
   errors: ['NO_APPLICATION_LEVEL', 'NOT_FOUND', 'UNKNOWN_CODE'],
   handle: async (services, { caller, query, signal }) => {
@@ -169,15 +159,8 @@ const UserDetail = record('UserDetail', {
   applications: z.array(Membership),
 });
 
-function shownMembership(row: MembershipRow): z.output<typeof Membership> {
-  return {
-    appCode: row.appCode,
-    firstLoginAt: moment(row.firstLoginAt),
-    lastLoginAt: moment(row.lastLoginAt),
-    loginCount: row.loginCount,
-    lastActivityAt: moment(row.lastActivityAt),
-    roles: row.roles,
-  };
+function shownMembership({ admin: _, ...membership }: MembershipRow): z.input<typeof Membership> {
+  return membership;
 }
 
 const readUser = defineRoute({
@@ -188,8 +171,6 @@ const readUser = defineRoute({
   description: 'Limited to the applications that the caller may view; the user must be in one of them.',
   guard: anyAdministrator,
   params: EmailParams,
-  envelope: successData,
-  status: 200,
   response: UserDetail,
   errors: ['NO_APPLICATION_LEVEL', 'NOT_FOUND'],
   handle: async ({ users }, { caller, params }) => {
@@ -219,8 +200,6 @@ const changeActive = defineRoute({
   dryRun: true,
   params: EmailParams,
   body: z.strictObject({ active: z.boolean() }),
-  envelope: successData,
-  status: 200,
   response: User,
   errors: ['NOT_FOUND', 'LAST_SUPERADMIN'],
   example: { body: { active: false } },
@@ -239,7 +218,6 @@ const clearSubject = defineRoute({
   guard: superAdmin,
   refusal: 'user.subject_cleared.refused',
   params: EmailParams,
-  envelope: noContent,
   status: 204,
   errors: ['NOT_FOUND'],
   handle: async ({ users }, input) => {
@@ -264,7 +242,6 @@ const readAdminStatus = defineRoute({
   summary: 'Show what I may administer',
   guard: signedIn,
   envelope: codeResponse,
-  status: 200,
   response: AdminStatus,
   handle: async ({ adminStatuses }, { caller }) => {
     const status = await adminStatuses.of(caller.email);
