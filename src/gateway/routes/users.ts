@@ -159,8 +159,9 @@ const UserDetail = record('UserDetail', {
   applications: z.array(Membership),
 });
 
-function shownMembership({ admin: _, ...membership }: MembershipRow): z.input<typeof Membership> {
-  return membership;
+function shownMembership(row: MembershipRow): z.input<typeof Membership> {
+  const { appCode, firstLoginAt, lastLoginAt, loginCount, lastActivityAt, roles } = row;
+  return { appCode, firstLoginAt, lastLoginAt, loginCount, lastActivityAt, roles };
 }
 
 const readUser = defineRoute({
