@@ -43,9 +43,9 @@ export async function findApplicationId(tx: Tx, code: string): Promise<number | 
 const idOf = ({ kysely }: Tx, code: string) => kysely.selectFrom('application').select('id').where('code', '=', code);
 
 const records = (which: RawBuilder<unknown>): RawBuilder<ApplicationRecord> => sql<ApplicationRecord>`
-  select id, code, name, description, strict_codes as "strictCodes", created_at as "createdAt", updated_at as "updatedAt", array(
+  select id, code, name, description, strict_codes as "strictCodes", array(
     select language_code from application_language where application_id = application.id order by position
-  ) as "supportedLanguages"
+  ) as "supportedLanguages", created_at as "createdAt", updated_at as "updatedAt"
   from application ${which}`;
 
 /** All of them, by code. */
