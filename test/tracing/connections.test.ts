@@ -1,22 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { context, trace } from '@opentelemetry/api';
-import { NodeSDK, type NodeSDKConfiguration } from '@opentelemetry/sdk-node';
 import type { ClientPool as Pool } from '../../src/persistence/driver/postgresql.ts';
 import { FakeClock } from '../engine/fake-clock.ts';
 import type { TestStorage } from '../support/databases.ts';
+import { type Ended, ended, sdk } from '../support/kept-spans.ts';
 
-type Processor = NonNullable<NodeSDKConfiguration['spanProcessors']>[number];
-type Ended = Parameters<Processor['onEnd']>[0];
-
-const ended: Ended[] = [];
-const keeping: Processor = {
-  onStart: () => undefined,
-  onEnd: (span) => void ended.push(span),
-  forceFlush: () => Promise.resolve(),
-  shutdown: () => Promise.resolve(),
-};
-const sdk = new NodeSDK({ spanProcessors: [keeping], autoDetectResources: false });
-sdk.start();
 // Loaded behind the SDK, as the service is.
 const { createLogger } = await import('../../src/base/telemetry.ts');
 const { ClientPool } = await import('../../src/persistence/driver/postgresql.ts');

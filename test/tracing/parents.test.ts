@@ -1,21 +1,9 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
-import { NodeSDK, type NodeSDKConfiguration } from '@opentelemetry/sdk-node';
 import { systemClock } from '../../src/base/clock.ts';
 import { pick, seeded } from '../oracle/world.ts';
+import { ended, sdk } from '../support/kept-spans.ts';
 
-type Processor = NonNullable<NodeSDKConfiguration['spanProcessors']>[number];
-type Ended = Parameters<Processor['onEnd']>[0];
-
-const ended: Ended[] = [];
-const keeping: Processor = {
-  onStart: () => undefined,
-  onEnd: (span) => void ended.push(span),
-  forceFlush: () => Promise.resolve(),
-  shutdown: () => Promise.resolve(),
-};
-const sdk = new NodeSDK({ spanProcessors: [keeping], autoDetectResources: false });
-sdk.start();
 afterAll(() => sdk.shutdown());
 // Loaded behind the SDK, as the service is.
 const { serverSpan, spanOf } = await import('../../src/base/tracing.ts');
