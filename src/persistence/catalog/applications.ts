@@ -48,7 +48,6 @@ const records = (which: RawBuilder<unknown>): RawBuilder<ApplicationRecord> => s
   ) as "supportedLanguages", created_at as "createdAt", updated_at as "updatedAt"
   from application ${which}`;
 
-/** All of them, by code. */
 /** What applications are searched by: all of them, or these. In no order. */
 export async function readNames(
   { kysely }: Tx,
@@ -63,6 +62,7 @@ export async function readNames(
   return codes.map((code, at) => ({ code, name: names[at] ?? '' }));
 }
 
+/** All of them, by code. */
 export async function listApplications({ kysely }: Tx): Promise<ApplicationRecord[]> {
   return (await records(sql`order by code`).execute(kysely)).rows;
 }
