@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { zodIssues } from '../../src/base/zod-issues.ts';
 import {
   applicationCode,
   email,
@@ -13,7 +14,6 @@ import {
   storableUrl,
   timeZone,
 } from '../../src/gateway/route/fields.ts';
-import { zodIssues } from '../../src/gateway/route/inputs.ts';
 
 /** Everything wrong with a value, as a caller reads it. */
 function issues(schema: z.ZodType, value: unknown): string[] {

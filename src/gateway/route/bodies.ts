@@ -4,8 +4,8 @@ import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { UsherError, validationFailed } from '../../base/errors.ts';
 import { hasForbiddenCharacters, LIMITS } from '../../base/grammar.ts';
+import { zodIssues } from '../../base/zod-issues.ts';
 import type { JsonSchema } from './envelopes.ts';
-import { zodIssues } from './inputs.ts';
 import { BODY_LIMIT, type BodyLimit } from './limits.ts';
 
 export interface BodyFormat<T> {

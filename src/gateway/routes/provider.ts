@@ -1,12 +1,12 @@
 /** The identity provider's public routes, and its webhook: health, metadata, login (docs/reference/identity-provider.md#webhook). */
 
 import { z } from 'zod';
+import { zodIssues } from '../../base/zod-issues.ts';
 import { isLifecycleEvent } from '../../provider/lifecycle.ts';
 import { LOGIN_COOKIE } from '../../provider/login-cookie.ts';
 import { bare, noContent } from '../route/envelopes.ts';
 import { email, text } from '../route/fields.ts';
 import { developmentLogin, key, open, webhookSecret } from '../route/guards.ts';
-import { zodIssues } from '../route/inputs.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const health = defineRoute({

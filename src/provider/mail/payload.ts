@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { validationFailed } from '../../base/errors.ts';
 import { normalizeEmail } from '../../base/grammar.ts';
+import { zodIssues } from '../../base/zod-issues.ts';
 import { scrub, unescapeHtml } from './text.ts';
 
 /** The template under type `auth_idp` for each event (docs/reference/identity-provider.md#e-mails). */
@@ -35,33 +36,19 @@ export interface AuthMail {
   templateData: Readonly<Record<string, unknown>>;
 }
 
-/** An issue says what to send, where zod would describe its types. */
-const needs = (what: string) => ({
-  error: ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : `must be ${what}`),
+const Payload = z.object({
+  contextInfo: z.object({
+    eventType: z.string().min(1, 'must not be empty').max(200, 'must be at most 200 characters'),
+    recipientEmailAddress: z.string(),
+  }),
+  templateData: z.record(z.string(), z.unknown()).nullish(),
+  args: z.record(z.string(), z.unknown()).nullish(),
 });
-
-const Members = z.record(z.string(), z.unknown(), needs('an object'));
-const Payload = z.object(
-  {
-    contextInfo: z.object(
-      {
-        eventType: z.string(needs('a string')).min(1, 'must not be empty').max(200, 'must be at most 200 characters'),
-        recipientEmailAddress: z.string(needs('a string')),
-      },
-      needs('an object'),
-    ),
-    templateData: Members.nullish(),
-    args: Members.nullish(),
-  },
-  needs('an object'),
-);
 
 /** Throws VALIDATION_FAILED. `origins` are those whose links a mail may contain. */
 export function readPayload(json: unknown, origins: ReadonlySet<string>): AuthMail {
   const parsed = Payload.safeParse(json);
-  if (!parsed.success) {
-    throw validationFailed(parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
-  }
+  if (!parsed.success) throw validationFailed(zodIssues(parsed.error.issues, Payload));
   const { contextInfo, templateData, args } = parsed.data;
   refuseLong({ args, templateData });
   const recipient = normalizeEmail(contextInfo.recipientEmailAddress);
