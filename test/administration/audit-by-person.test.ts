@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { recordAll } from '../../src/persistence/audit.ts';
+import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 
 const MANIFEST = `
@@ -21,7 +22,7 @@ interface Row {
   after: unknown;
 }
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`audit records by person (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST]);
     const { root } = registry;

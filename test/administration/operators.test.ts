@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
@@ -12,7 +12,7 @@ const env = {
 };
 const QUESTION = { email: 'ann@example.com', app: 'auth', permission: 'panel.access' };
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`keys and configuration (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { describeApplications } from '../notifications/support.ts';
 import { WEBHOOK_SECRETS } from '../provider/fixture.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { type IdpDouble, SERVICE_TOKEN, startIdp } from '../support/provider/double.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -23,7 +23,7 @@ application: { code: auth, name: Administration }
 assignments: [{ email: entry@example.com, roles: [application_manager] }]
 `;
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the overview (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

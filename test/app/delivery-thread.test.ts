@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { DeliveryBell } from '../../src/delivery/queue.ts';
 import { accept, insertType, settled, stateOf, until, type Wanted } from '../delivery/rows.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { Rest } from '../support/rest.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
@@ -137,7 +137,7 @@ describe('the delivery thread', () => {
   });
 });
 
-describe.each(['postgresql', 'pglite'] as const)('a service with a delivery thread (%s)', (kind) => {
+describe.each(KINDS)('a service with a delivery thread (%s)', (kind) => {
   let storage: TestStorage;
   let usher: RunningUsher;
   let push: PushService;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { MIGRATIONS } from '../../src/persistence/migrations/list.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type Kind, type TestStorage } from '../support/databases.ts';
 import type { Census, JournalOrders, Traces } from '../support/journal-process.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { spawnScript, type Writer } from '../support/spawn-writer.ts';
@@ -33,7 +33,7 @@ const acknowledgedBy = ({ lines }: Writer): string[] =>
 const censusOf = ({ lines }: Writer): Census =>
   JSON.parse(lines.find((line) => line.startsWith('census '))?.slice('census '.length) ?? '');
 
-describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
+describe.each(KINDS)('kill -9 (%s)', (kind) => {
   let storage: TestStorage;
   const orders = (prefix: string, more: Partial<JournalOrders>): JournalOrders => {
     return { url: storage.url, dataDir: storage.dataDir, prefix, writers: 1, work: 'policy', ...more };
@@ -143,10 +143,7 @@ function shapeOf({ permissions, roles, audit, log }: Traces): string {
  * A new database, and a start that migrates it, killed after a number of milliseconds; then one that is left alone, and must succeed.
  * Answers what the killed one left (PostgreSQL shows it, an embedded database only by opening), and how long the second took.
  */
-async function migrated(
-  kind: 'postgresql' | 'pglite',
-  killAfterMs: number | null,
-): Promise<{ ms: number; state: 'nothing' | 'all' }> {
+async function migrated(kind: Kind, killAfterMs: number | null): Promise<{ ms: number; state: 'nothing' | 'all' }> {
   const database = kind === 'postgresql' ? await createDatabase({ empty: true }) : null;
   const dataDir = join(tmpdir(), `usher-journal-${randomUUID()}`);
   const begin = (): Writer =>

@@ -2,16 +2,16 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type RunningService, startService } from '../cli/harness.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { databaseEnv } from '../support/postgres.ts';
 
 /** kill -9 of a whole service under sends: what was answered 202 is delivered by the next one. */
 const KEY = 'the-internal-key-of-a-backend';
-const KINDS = process.env.USHER_LONG === '1' ? (['postgresql', 'pglite'] as const) : (['pglite'] as const);
+const ROUND_KINDS = process.env.USHER_LONG === '1' ? KINDS : (['pglite'] as const);
 const ROUNDS = process.env.USHER_LONG === '1' ? 20 : 1;
 const SENDERS = 4;
 
-describe.each(KINDS)('kill -9 under sends (%s)', (kind) => {
+describe.each(ROUND_KINDS)('kill -9 under sends (%s)', (kind) => {
   let storage: TestStorage;
   let service: RunningService | undefined;
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { ConfigError } from '../../src/config/config.ts';
 import { storableUrl } from '../../src/gateway/route/fields.ts';
 import { ensurePeople } from '../../src/persistence/people.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -25,7 +25,7 @@ afterEach(() => {
 });
 afterAll(() => sink.close());
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`brands (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 
 const BILLING = `
@@ -16,7 +17,7 @@ const LOOK = {
   logoUrl: 'https://atelier.example.com/logo.png',
 };
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`how brands look (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, PANEL]);
     const { root } = registry;

@@ -7,7 +7,7 @@ import { createMailer } from '../../src/delivery/mail.ts';
 import { getSetting, putSetting } from '../../src/persistence/settings.ts';
 import { ENV } from '../provider/mail/mail-world.ts';
 import { mailBody, post, signature } from '../provider/mail/provider-mails.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type ReceivedMail, type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -25,7 +25,7 @@ const MESSAGE = {
 };
 const newKey = () => randomBytes(32).toString('base64');
 
-describe.each(['postgresql', 'pglite'] as const)('senders of brands (%s)', (kind) => {
+describe.each(KINDS)('senders of brands (%s)', (kind) => {
   let storage: TestStorage;
   let usher: RunningUsher;
   let sink: SmtpSink;

@@ -3,7 +3,7 @@ import { type KyselyPlugin, type RootOperationNode, sql } from 'kysely';
 import { systemClock } from '../../src/base/clock.ts';
 import { Counts } from '../../src/catalog/application-counts.ts';
 import type { Tx } from '../../src/persistence/database.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 
 const BILLING = `
@@ -20,7 +20,7 @@ const EMPTY = 'application: { code: empty, name: Empty }\nadmins: [nora@example.
 const PANEL =
   'application: { code: auth, name: Administration }\nassignments: [{ email: eva@example.com, roles: [application_manager] }]';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the counts of applications (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, EMPTY, PANEL]);
     const countsOf = async (name: string) => {

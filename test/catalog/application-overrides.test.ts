@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ApplicationOverrides } from '../../src/catalog/application-overrides.ts';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 
@@ -68,7 +69,7 @@ const keyOf = ({ email, resourceType, resourceId, permission }: Item) => ({
 const textOf = (item: Item): string =>
   `${item.email.split('@')[0]} ${item.resourceType}:${item.resourceId} ${item.permission} ${item.accessLevel ?? 'denied'}`;
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the overrides of an application (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST, OTHER, AUTH, MANY]);
     const { root, audits, allowed } = registry;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import type { Rest } from '../support/rest.ts';
 
@@ -13,7 +14,7 @@ overrides:
   - { email: eve@example.com, resourceType: application, resourceId: crm, permission: applications.manage, granted: true }
 `;
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`pages of applications (${kind})`, () => {
     const registry = useRegistry(kind, [
       application('billing', 'Zoo', ROLES),

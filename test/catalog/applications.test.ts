@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 
@@ -30,7 +31,7 @@ overrides:
   - { email: vera@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: true, accessLevel: view }
   - { email: mia@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: false }
 `;
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the registry of applications (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, SHOP, PANEL]);
     const { root } = registry;

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 import { Rest } from '../support/rest.ts';
 
@@ -23,7 +24,7 @@ roles: [{ code: clerk, permissions: { order.read: allowed } }]
 admins: [olga@example.com]
 `;
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`roles and overrides of people (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST, OTHER]);
     const { root } = registry;

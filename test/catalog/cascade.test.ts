@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 
 const KEY = 'the-internal-key-for-all-of-it';
@@ -14,7 +15,7 @@ overrides:
   - { email: eve@example.com, resourceType: application, resourceId: shop, permission: applications.manage, granted: true }
 `;
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`an application that is deleted and created again (${kind})`, () => {
     const registry = useRegistry(kind, [SHOP, PANEL], { INTERNAL_API_KEY: KEY });
     const { root } = registry;

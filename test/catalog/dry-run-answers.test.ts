@@ -5,6 +5,7 @@ import { DryRun } from '../../src/administration/dry-run.ts';
 import { PANEL_MANAGE as MANAGE, PANEL_ADMIN } from '../../src/administration/panel.ts';
 import { asksForDryRun } from '../../src/gateway/route/dry-run.ts';
 import { parseQuery } from '../../src/gateway/route/inputs.ts';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { Rest } from '../support/rest.ts';
 
@@ -47,7 +48,7 @@ test('a query requests a dry run exactly when its parameters say so', () => {
   );
 });
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`answers to dry runs (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST]);
     const { root } = registry;

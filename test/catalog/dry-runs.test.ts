@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { parse as load } from 'yaml';
 import { PANEL_MANAGE as MANAGE } from '../../src/administration/panel.ts';
+import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 
 const MANIFEST = `
@@ -28,7 +29,7 @@ assignments: [{ email: ben@example.com, roles: [clerk] }]
 `;
 const ROLES = '/api/applications/billing/roles';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`dry runs (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST]);
     const { root } = registry;

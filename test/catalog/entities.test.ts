@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { insertOverride } from '../support/rows.ts';
@@ -20,7 +21,7 @@ assignments: [{ email: vera@example.com, roles: [application_manager] }]
 overrides:
   - { email: vera@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: true, accessLevel: view }
 `;
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the entity catalog (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, SHOP, PANEL]);
     const { root } = registry;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_IDS } from '../../src/catalog/entity-items.ts';
+import { KINDS } from '../support/databases.ts';
 import { Keeper } from '../support/keeper.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 
@@ -16,7 +17,7 @@ const RECORDS = [
   { id: '100%', name: 'Whole' },
 ];
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the records of an entity that are searched for (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING]);
     const nora = registry.as('nora');

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 import type { RestAnswer } from '../support/rest.ts';
 
@@ -16,7 +17,7 @@ assignments: [{ email: ada@example.com, roles: [reader] }]
 overrides: [{ email: ada@example.com, resourceType: invoice, resourceId: "1", permission: invoice.pay, granted: false }]
 `;
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`GET followed by PUT (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST]);
     const { root } = registry;

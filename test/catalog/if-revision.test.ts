@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { PANEL_MANAGE as MANAGE } from '../../src/administration/panel.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -19,7 +19,7 @@ roles: [{ code: clerk, permissions: { order.read: allowed } }]
 `;
 const STALE = [412, 'STALE'];
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`usher-if-revision (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST, SHOP]);
     const { root } = registry;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Level, Source } from '../../src/engine/types.ts';
+import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 import type { RestAnswer } from '../support/rest.ts';
 
@@ -62,7 +63,7 @@ interface Change {
 const NAMES = [null, 'allowed', 'view', 'edit'];
 const RANK = [0, 1, 1, 2];
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the impact of a write (${kind})`, () => {
     const registry = useRegistry(kind, APPS.map(manifestOf));
     const { root } = registry;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
@@ -10,7 +10,7 @@ const outcome = ({ status, body }: RestAnswer): [number, string | undefined] => 
   body?.details?.code ?? body?.code,
 ];
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the language registry (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Matrices } from '../../src/catalog/matrix.ts';
 import { Level } from '../../src/engine/types.ts';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { Rest } from '../support/rest.ts';
 
@@ -47,7 +48,7 @@ interface Coded {
   code: string;
 }
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the matrix of roles and permissions (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST, OTHER, MANY, AUTH]);
     const { root, audits, allowed } = registry;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { Rest } from '../support/rest.ts';
 
@@ -16,7 +17,7 @@ application: { code: shop, name: Shop }
 permissions: [{ code: order.read, type: binary }]
 admins: [olga@example.com]
 `;
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`permissions of an application (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, SHOP]);
     const { root } = registry;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Assignments } from '../../src/catalog/assignments.ts';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { Rest } from '../support/rest.ts';
 
@@ -33,7 +34,7 @@ overrides:
 `;
 const STALE = [412, 'STALE'];
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`a role of many people (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST, OTHER, AUTH]);
     const { root, audits, allowed } = registry;

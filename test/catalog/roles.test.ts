@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 import { Rest } from '../support/rest.ts';
 
@@ -21,7 +22,7 @@ admins: [olga@example.com]
 `;
 const ROLES = '/api/applications/billing/roles';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`roles of an application (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST, OTHER]);
     const { root } = registry;

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 
 const MANIFEST = `
@@ -27,7 +28,7 @@ overrides:
   - { email: lim@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: false }
 `;
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`one role of a person (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST, OTHER, AUTH]);
     const { root, audits, allowed } = registry;

@@ -2,9 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { deliveriesOf, MANIFEST, sendBySystem } from '../notifications/support.ts';
 import { useMailWorld } from '../provider/mail/mail-world.ts';
+import { KINDS } from '../support/databases.ts';
 import { until } from './rows.ts';
 
-describe.each(['postgresql', 'pglite'] as const)('auth mails overtake all others (%s)', (kind) => {
+describe.each(KINDS)('auth mails overtake all others (%s)', (kind) => {
   const world = useMailWorld(kind);
 
   test('an auth mail is sent while 80 mails of its brand wait for a silent server', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import webPush from 'web-push';
 import type { Database } from '../../src/persistence/database.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type Kind, type TestStorage } from '../support/databases.ts';
 import type { DeliveryOrders } from '../support/delivery-process.ts';
 import { databaseEnv } from '../support/postgres.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
@@ -79,13 +79,13 @@ type Name = keyof typeof POINTS;
 const LONG = process.env.USHER_LONG === '1';
 const ALL = Object.keys(POINTS) as Name[];
 /** The worker is the same on both, and an embedded database takes long to open. */
-const GATE: Record<'postgresql' | 'pglite', Name[]> = {
+const GATE: Record<Kind, Name[]> = {
   postgresql: ['render', 'commit', 'claim', 'push sent', 'settle'],
   pglite: ['accept', 'after DATA'],
 };
 const ROUNDS = LONG ? 5 : 1;
 
-describe.each(['postgresql', 'pglite'] as const)('kill -9 during a delivery (%s)', (kind) => {
+describe.each(KINDS)('kill -9 during a delivery (%s)', (kind) => {
   let storage: TestStorage;
   let smtp: SmtpSink;
   let push: PushService;
@@ -215,7 +215,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 during a delivery (%s)
 });
 
 /** The leases of the dead end by themselves, on an embedded database with the next start; nobody wants to wait here. */
-async function endLeases(storage: TestStorage, kind: 'postgresql' | 'pglite'): Promise<void> {
+async function endLeases(storage: TestStorage, kind: Kind): Promise<void> {
   if (kind === 'pglite') return;
   const database = await storage.open();
   await database.change(async (tx) => {

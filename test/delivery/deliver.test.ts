@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { requeue } from '../../src/delivery/queue.ts';
 import { ensurePeople } from '../../src/persistence/people.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { Rest } from '../support/rest.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { accept, hurry, insertType, settled, stateOf, until, type Wanted } from './rows.ts';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`deliveries from the table to the recipient (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

@@ -4,7 +4,7 @@ import { toConfig } from '../../src/config/config.ts';
 import { createEndpointRules } from '../../src/delivery/endpoints.ts';
 import { openVapidKeys } from '../../src/delivery/push-keys.ts';
 import { PushSubscriptions } from '../../src/delivery/subscriptions.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
@@ -21,7 +21,7 @@ function subscription(name = randomBytes(8).toString('hex')) {
   return { endpoint: `https://fcm.googleapis.com/fcm/send/${name}`, keys: keys() };
 }
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`push subscriptions (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -10,7 +10,7 @@ const webPush = createRequire(import.meta.url)('web-push') as {
   generateVAPIDKeys(): { publicKey: string; privateKey: string };
 };
 
-describe.each(['postgresql', 'pglite'] as const)('a changed VAPID pair (%s)', (kind) => {
+describe.each(KINDS)('a changed VAPID pair (%s)', (kind) => {
   let storage: TestStorage;
   let push: PushService;
   let usher: RunningUsher;

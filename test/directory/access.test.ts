@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { Level } from '../../src/engine/types.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type AppRows, insertApplication, insertOverride, insertUserRole, personId } from '../support/rows.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -12,7 +12,7 @@ const BOSS = 'boss@example.com';
 const STRANGER = 'stranger@example.com';
 
 /** GET /api/profile/me/access and GET /api/users/:email/access. */
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the access of a person (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { alter, asBackend, prepareBrands, rowsOf } from './people.ts';
@@ -20,7 +20,7 @@ interface Login {
   active: Date | null;
 }
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`application preferences (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

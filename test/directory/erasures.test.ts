@@ -11,6 +11,7 @@ import {
   readErasure,
   removeRecords,
 } from '../../src/persistence/directory/erasure.ts';
+import { KINDS } from '../support/databases.ts';
 import { plansOf, scannedTables } from '../support/plans.ts';
 import { Rest } from '../support/rest.ts';
 import { asBackend } from './people.ts';
@@ -20,7 +21,7 @@ import { giveEverything } from './whole-person.ts';
 const MIA = 'mia@example.com';
 const FEW = { notifications: 3, events: 2, overrides: 2 };
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`erasure (${kind})`, () => {
     const registry = useRegistry(kind);
     const database = (): Database => registry.usher.app.database;

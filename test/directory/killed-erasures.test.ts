@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { Erasures } from '../../src/directory/erasures.ts';
 import type { Database } from '../../src/persistence/database.ts';
-import { createStorage, type TestStorage, withDatabase } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage, withDatabase } from '../support/databases.ts';
 import type { EraserOrders } from '../support/eraser-process.ts';
 import { spawnScript } from '../support/spawn-writer.ts';
 import { startUsher } from '../support/usher.ts';
@@ -26,7 +26,7 @@ interface Left {
   unfinished: number;
 }
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`erasures that kill -9 ends (${kind})`, () => {
     let storage: TestStorage;
 

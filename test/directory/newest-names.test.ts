@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { useDatabase } from '../support/databases.ts';
+import { KINDS, useDatabase } from '../support/databases.ts';
 import { BY, caller, claims, FakeDirectory, NOW, profilesOn } from './name-directory.ts';
 import { prepareBrands } from './people.ts';
 
@@ -22,7 +22,7 @@ const source: fc.Arbitrary<Source> = fc.oneof(
   fc.record({ kind: fc.constantFrom('own' as const, 'unsaid' as const), after: fc.nat({ max: 30 }) }),
 );
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the newest source of names wins (${kind})`, () => {
     const fixture = useDatabase(kind);
     let people = 0;

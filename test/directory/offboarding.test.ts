@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '../../src/persistence/database.ts';
+import { KINDS } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { useRegistry } from './registry.ts';
 import { giveEverything } from './whole-person.ts';
@@ -8,7 +9,7 @@ import { giveEverything } from './whole-person.ts';
 const MIA = 'mia@example.com';
 const NORA = 'nora@example.com';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`offboarding (${kind})`, () => {
     const registry = useRegistry(kind, ({ usher }) =>
       giveEverything(usher.app.database, MIA, { notifications: 3, events: 2, overrides: 4 }),

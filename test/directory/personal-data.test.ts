@@ -8,6 +8,7 @@ import {
   nextOverrides,
   readPersonalRecord,
 } from '../../src/persistence/directory/personal-data.ts';
+import { KINDS } from '../support/databases.ts';
 import { plansOf, scannedTables } from '../support/plans.ts';
 import { Rest } from '../support/rest.ts';
 import { useRegistry } from './registry.ts';
@@ -15,7 +16,7 @@ import { type Amounts, giveEverything } from './whole-person.ts';
 
 const MIA = 'mia@example.com';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`a person's data (${kind})`, () => {
     const amounts: Amounts =
       kind === 'postgresql'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { alter, asBackend, asToken, prepareBrands, rowsOf, seconds } from './people.ts';
@@ -12,7 +12,7 @@ application: { code: billing, name: Billing }
 admins: [nora@example.com]
 `;
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`profiles (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { sql } from 'kysely';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, type Kind, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
@@ -43,7 +43,7 @@ export class Registry {
     this.#as = as;
   }
 
-  static async start(kind: 'postgresql' | 'pglite'): Promise<Registry> {
+  static async start(kind: Kind): Promise<Registry> {
     const storage = await createStorage(kind);
     const usher = await startUsher(storage);
     for (const text of [BILLING, SHOP, PANEL]) await usher.app.manifests.apply(text, { actor: 'cli' });
@@ -102,10 +102,7 @@ export class Registry {
 export type StartedRegistry = Pick<Registry, 'usher' | 'who' | 'audits' | 'allowed'>;
 
 /** One registry for all tests of a describe, after `fill`; valid in tests and hooks. */
-export function useRegistry(
-  kind: 'postgresql' | 'pglite',
-  fill: (registry: Registry) => Promise<void> = async () => {},
-): StartedRegistry {
+export function useRegistry(kind: Kind, fill: (registry: Registry) => Promise<void> = async () => {}): StartedRegistry {
   let started: Registry | undefined;
   const registry = (): Registry => {
     if (started === undefined) throw new Error('the registry exists only in tests and hooks');

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 
 const BILLING = `
@@ -30,7 +31,7 @@ overrides:
   - { email: pat@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: false }
 `;
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`search (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, SHOP, PANEL]);
     let named: Promise<unknown> | undefined;

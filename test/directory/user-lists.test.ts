@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import type { Rest, RestAnswer } from '../support/rest.ts';
 
@@ -33,7 +34,7 @@ assignments: [{ email: eva@example.com, roles: [application_manager] }]
 `;
 const GONE = ['gone-admin', 'gone-reader', 'gone-override', 'gone-clerk', 'gone-root', 'gone-visitor', 'gone-nobody'];
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`lists of users (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, SHOP, PANEL]);
     const { root } = registry;

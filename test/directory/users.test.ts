@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { KINDS } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { administratorCases } from './administrators.cases.ts';
 import { emails, useRegistry } from './registry.ts';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`people and administrators (${kind})`, () => {
     const registry = useRegistry(kind);
     const who = (name: string) => registry.who(name);

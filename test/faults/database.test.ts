@@ -5,7 +5,7 @@ import { record } from '../../src/persistence/audit.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import type { Operation } from '../oracle/rows.ts';
 import { carryOut } from '../support/carry-out.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { reached, reachedBy } from '../support/postgres.ts';
 import { LineCutter } from '../support/proxy.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
@@ -323,7 +323,7 @@ describe('an SMTP server', () => {
 
 if (LONG) {
   describe('a disk that is full', () => {
-    test.each(['postgresql', 'pglite'] as const)(
+    test.each(KINDS)(
       'a full disk under %s refuses writes, keeps checks going, and recovers with room',
       async (kind) => {
         const disk: SmallDisk = await smallDisk(kind);

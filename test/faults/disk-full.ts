@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Kind } from '../support/databases.ts';
 import { createDatabase, prepareTemplate } from '../support/postgres.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
@@ -16,7 +17,7 @@ export interface SmallDisk {
   close(): Promise<void>;
 }
 
-export async function smallDisk(kind: 'postgresql' | 'pglite'): Promise<SmallDisk> {
+export async function smallDisk(kind: Kind): Promise<SmallDisk> {
   const root = mkdtempSync(join(tmpdir(), 'usher-disk-'));
   chmodSync(root, 0o755);
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kind === 'postgresql' ? 220 : 120}m`, 'none', root]);

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { createLogger } from '../../src/base/telemetry.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { errorShape, parseRaw, rawRequest } from './fixture.ts';
@@ -59,7 +59,7 @@ overrides:
   - { email: writes@example.com, resourceType: application, resourceId: shop, permission: applications.manage, granted: true, accessLevel: edit }
 `;
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the people of the development sign-in (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

@@ -1,12 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 import { MANIFEST, sendBySystem } from './support.ts';
 
 /** Sends below and above the size from which on they wait for their turn. */
 const SIZES = [30, 30, 30, 60, 30, 30, 60, 30, 30, 60, 30, 60];
 
-describe.each(['postgresql', 'pglite'] as const)('concurrent sends to known, new and shared people (%s)', (kind) => {
+describe.each(KINDS)('concurrent sends to known, new and shared people (%s)', (kind) => {
   // No worker: what is stored to be delivered is looked at as it is.
   const registry = useRegistry(kind, [MANIFEST], { USHER_ROLES: 'gateway,rpc' });
 

@@ -1,12 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 import { inboxOf, writeBeside } from './reading.ts';
 import { MANIFEST, OTHER, sendBySystem } from './support.ts';
 
 const LOG = '/api/applications/billing/notifications';
 
-describe.each(['postgresql', 'pglite'] as const)('sends with an idempotencyKey (%s)', (kind) => {
+describe.each(KINDS)('sends with an idempotencyKey (%s)', (kind) => {
   const registry = useRegistry(kind, [MANIFEST, OTHER], { USHER_ROLES: 'gateway,rpc' });
   const send = (body: Record<string, unknown>) => sendBySystem(registry.usher, { appCode: 'billing', ...body });
   const write = (statement: Parameters<typeof writeBeside>[1]) => writeBeside(registry.usher, statement);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { inboxOf, testReading, writeBeside } from './reading.ts';
@@ -11,7 +11,7 @@ const TEMPLATES = '/api/applications/billing/templates';
 const LOG = '/api/applications/billing/notifications';
 const INBOX = '/api/profile/me/notifications/inbox';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`notifications (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

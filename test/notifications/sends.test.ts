@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { EmailContent } from '../../src/delivery/channels.ts';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { inboxOf, writeBeside } from './reading.ts';
 import { deliveriesOf, MANIFEST, sendBySystem, typeId } from './support.ts';
@@ -9,7 +10,7 @@ const LOG = '/api/applications/billing/notifications';
 const TYPES = '/api/applications/billing/notification-types';
 const PREFERENCES = '/api/profile/me/notifications';
 
-describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
+describe.each(KINDS)('sends (%s)', (kind) => {
   // No worker: what is stored to be delivered is looked at as it is.
   const registry = useRegistry(kind, [MANIFEST], { USHER_ROLES: 'gateway,rpc' });
   const send = (body: Record<string, unknown>) => sendBySystem(registry.usher, { appCode: 'billing', ...body });

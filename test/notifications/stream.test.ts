@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { EventReader as Reader } from '../support/event-reader.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -16,7 +16,7 @@ async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the stream of notifications (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { TESTS_A_MINUTE } from '../../src/notifications/template-tests.ts';
+import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 
@@ -39,7 +40,7 @@ afterEach(() => {
 });
 afterAll(() => sink.close());
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`templates that administrators try (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, PORTAL, PANEL]);
     const { root, audits } = registry;

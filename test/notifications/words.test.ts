@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { EmailContent, PushContent } from '../../src/delivery/channels.ts';
+import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 import { writeBeside } from './reading.ts';
 import { deliveriesOf, MANIFEST, sendBySystem } from './support.ts';
@@ -20,7 +21,7 @@ const VARIABLES = [
 ];
 const SOURCE = VARIABLES.map((name) => `${name}={{ ${name} }}`).join('|');
 
-describe.each(['postgresql', 'pglite'] as const)('texts of a send (%s)', (kind) => {
+describe.each(KINDS)('texts of a send (%s)', (kind) => {
   // No worker: what is stored to be delivered is looked at as it is.
   const registry = useRegistry(kind, [MANIFEST], { USHER_ROLES: 'gateway,rpc' });
   const deliveriesTo = async (recipients: readonly string[], more: Record<string, unknown>) => {

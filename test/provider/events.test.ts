@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type NewProviderEvent, noteEvent } from '../../src/provider/events.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, KINDS } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { useWorld, WEBHOOK_SECRETS } from './fixture.ts';
 import { type MailWorld, useMailWorld } from './mail/mail-world.ts';
@@ -15,7 +15,7 @@ interface Shown {
   unknownOrganizations: { orgId: string | null; count: number }[];
 }
 
-describe.each(['postgresql', 'pglite'] as const)('events of the webhook (%s)', (kind) => {
+describe.each(KINDS)('events of the webhook (%s)', (kind) => {
   const world = useWorld({ kind });
   const secret = { 'x-webhook-secret': WEBHOOK_SECRETS[0] };
   const tell = (eventType: string, eventId?: string) => {
@@ -47,7 +47,7 @@ describe.each(['postgresql', 'pglite'] as const)('events of the webhook (%s)', (
   });
 });
 
-describe.each(['postgresql', 'pglite'] as const)("events of the provider's mails (%s)", (kind) => {
+describe.each(KINDS)("events of the provider's mails (%s)", (kind) => {
   const world: MailWorld = useMailWorld(kind);
 
   test('mails are listed with what came of them, and without what they say', async () => {

@@ -2,13 +2,14 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../src/brands/sealing.ts';
+import { KINDS } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import type { RunningUsher } from '../support/usher.ts';
 import { BRAND_KEY, useWorld } from './fixture.ts';
 
 const PATH = '/api/idp/admin/notification-provider';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the notification provider (${kind})`, () => {
     const world = useWorld({ kind });
 

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import { SERVICE_TOKEN } from '../support/provider/double.ts';
 import { useWorld } from './fixture.ts';
 import { Logos, PNG } from './logos.ts';
 
 const ORGS = '/api/idp/admin/orgs';
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`organizations of the provider (${kind})`, () => {
     const world = useWorld({ kind });
     const logos = new Logos();

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { KINDS } from '../support/databases.ts';
 import type { Call, Instead } from '../support/provider/double.ts';
 import type { UserRow } from '../support/provider/state.ts';
 import type { Rest, RestAnswer } from '../support/rest.ts';
@@ -58,7 +59,7 @@ const isQuestion = ({ path, body }: Call) => path === USERS && body.queries?.len
 const TROUBLE: Instead = { status: 503, body: { code: 14, message: 'unavailable' } };
 const NOTHING = { created: 0, updated: 0, deactivated: 0, reactivated: 0, removed: 0 };
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`reconciliation (${kind})`, () => {
     const world = useWorld({ kind, env: () => ({ IDP_ORG_TO_APP: '{"200":"billing"}' }) });
     const change = (statement: ReturnType<typeof sql>) =>

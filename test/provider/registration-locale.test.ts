@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import { useWorld } from './fixture.ts';
 
 const PATH = '/api/internal/auth/registration-locale';
 const KEY = 'a-key-of-the-login-component';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`registration locale (${kind})`, () => {
     const world = useWorld({
       kind,

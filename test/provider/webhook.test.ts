@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { KINDS } from '../support/databases.ts';
 import type { RestAnswer } from '../support/rest.ts';
 import { useWorld, WEBHOOK_SECRETS, type World } from './fixture.ts';
 
@@ -66,7 +67,7 @@ assignments: [{ email: ${email}, roles: [reader] }]
 
 const options = { env: () => ({ IDP_ORG_TO_APP: '{"100":"billing","200":"nowhere"}' }) };
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the webhook (${kind})`, () => {
     const world = useWorld({ kind, ...options });
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { createLogger, createRegistry } from '../../src/base/telemetry.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { Retention } from '../../src/retention/retention.ts';
-import { createStorage } from '../support/databases.ts';
+import { createStorage, KINDS } from '../support/databases.ts';
 import { FOR_EVER, insertAged, look, makeShop, numbersOf, rowsOf, TABLES } from './world.ts';
 
 /** What a dump has that read the tables before the first step was made, and the sequences after it. */
@@ -16,7 +16,7 @@ async function loseNewPartitions(database: Database): Promise<void> {
   });
 }
 
-test.each(['postgresql', 'pglite'] as const)('a start makes the partitions that a dump lacks (%s)', async (kind) => {
+test.each(KINDS)('a start makes the partitions that a dump lacks (%s)', async (kind) => {
   const storage = await createStorage(kind);
   try {
     const database = await storage.open();

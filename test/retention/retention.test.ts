@@ -4,10 +4,10 @@ import type { Database } from '../../src/persistence/database.ts';
 import { PARTITION_IDS } from '../../src/persistence/migrations/partitioned.ts';
 import type { Keep } from '../../src/persistence/partitions.ts';
 import { periodOf } from '../../src/retention/retention.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { FOR_EVER, insertAged, type Looked, look, makeShop, numbersOf, rowsOf, TABLES } from './world.ts';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`partitions over time (${kind})`, () => {
     let storage: TestStorage;
     let database: Database;

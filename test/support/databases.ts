@@ -12,8 +12,19 @@ import { createDatabase, isEarlyReleased, opening, TEMPLATES_VARIABLE } from './
 
 export type Kind = Database['kind'];
 
-/** Those of a run: early release has no effect on an embedded database, so a run with it would say the same once more. */
-export const KINDS: readonly Kind[] = isEarlyReleased() ? ['postgresql'] : ['postgresql', 'pglite'];
+/**
+ * The databases on which a suite runs that is declared once a kind: both, or the one that USHER_DATABASES names. Early release has
+ * no effect on an embedded database, so a run with it would say the same once more.
+ */
+export const KINDS: readonly Kind[] = kindsOfRun();
+
+function kindsOfRun(): Kind[] {
+  const named = process.env.USHER_DATABASES ?? 'both';
+  if (isEarlyReleased() || named === 'postgresql') return ['postgresql'];
+  if (named === 'pglite') return ['pglite'];
+  if (named !== 'both') throw new Error('USHER_DATABASES: write postgresql, pglite or both.');
+  return ['postgresql', 'pglite'];
+}
 
 /** A migrated, empty database with the announce trigger, of one test file or suite. */
 export interface TestStorage {

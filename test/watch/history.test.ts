@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { RevisionToken } from '../../src/engine/types.ts';
 import { changeHistory } from '../../src/persistence/facts/history.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the change log after a revision (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { Rest } from '../support/rest.ts';
 import { numberOf } from '../support/revisions.ts';
@@ -13,7 +13,7 @@ permissions: [{ code: read, type: binary }]
 roles: [{ code: reader, permissions: { read: allowed } }]
 `;
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`the stream of changed permissions (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

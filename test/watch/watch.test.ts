@@ -4,7 +4,7 @@ import { type Client, credentials, Client as GrpcClient } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { GrpcStatus } from '../../src/base/errors.ts';
 import { PermissionService } from '../../src/gen/usher/permission/v1/permission_pb.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { Watcher } from './watcher.ts';
@@ -31,7 +31,7 @@ async function failureOf(messages: AsyncIterable<unknown>): Promise<ConnectError
   }
 }
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`Watch (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;

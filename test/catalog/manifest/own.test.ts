@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { tryClaim } from '../../../src/persistence/catalog/manifest-read.ts';
+import { KINDS } from '../../support/databases.ts';
 import { outcome, useRegistry } from '../../support/registry.ts';
 import type { Rest } from '../../support/rest.ts';
 import { AUTH, BILLING, manifest, PATH, PORTAL, pathOf, SHOP } from './own-world.ts';
 
-for (const kind of ['postgresql', 'pglite'] as const) {
+for (const kind of KINDS) {
   describe(`a manifest by the application's own administrators (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, SHOP, PORTAL, AUTH]);
     const { root, audits, allowed } = registry;

@@ -6,7 +6,7 @@ import { Sealing, SIGNING_KEY_CONTEXT } from '../../../src/brands/sealing.ts';
 import { gatewayRoutes } from '../../../src/gateway/routes.ts';
 import { SecretKey } from '../../../src/identity/secret-key.ts';
 import { putSetting } from '../../../src/persistence/settings.ts';
-import { createStorage } from '../../support/databases.ts';
+import { createStorage, KINDS } from '../../support/databases.ts';
 import { Rest } from '../../support/rest.ts';
 import { startUsher } from '../../support/usher.ts';
 import { BRAND_KEY, ENV, type MailWorld, useMailWorld } from './mail-world.ts';
@@ -15,7 +15,7 @@ import { testWords } from './words-of-mails.ts';
 
 const SECRET = new SecretKey(ENV.USHER_SECRET_KEY, systemClock, () => Promise.reject(new Error('it is configured')));
 
-describe.each(['postgresql', 'pglite'] as const)("the provider's e-mails (%s)", (kind) => {
+describe.each(KINDS)("the provider's e-mails (%s)", (kind) => {
   const world = useMailWorld(kind);
   testWords(world);
   testSending(world);
