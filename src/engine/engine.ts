@@ -4,7 +4,6 @@
  */
 
 import type { Clock } from '../base/clock.ts';
-import { unavailable } from '../base/errors.ts';
 import { Batch, type BatchQuestion, peekBatch } from './batch.ts';
 import { EngineCounters } from './counters.ts';
 import { type DecisionFacts, Decisions, type QuestionKey, questionKey } from './decisions.ts';
@@ -18,6 +17,7 @@ import { Lists } from './lists.ts';
 import type { Loader } from './loader.ts';
 import type { AskOptions, EngineOptions } from './options.ts';
 import { makeParts } from './parts.ts';
+import type { Policy } from './policy.ts';
 import type {
   Decision,
   EffectiveItem,
@@ -29,7 +29,8 @@ import type {
   Subject,
 } from './types.ts';
 import { UnknownCodes } from './unknown-codes.ts';
-import { notServing, untilAborted, type Wait } from './waiting.ts';
+import { notServing } from './waiting.ts';
+import { ATTEMPTS, Waits } from './waits.ts';
 import type { ChangeTail } from './watch.ts';
 
 export type { EngineLog } from './follower.ts';
@@ -40,8 +41,6 @@ export type { AskOptions, CacheOptions, EngineOptions, EngineParts } from './opt
  * reading the clock would be a fifth of a hot answer. Lifetimes are shortened by as much.
  */
 const TICK_MS = 100;
-/** Writes can overtake facts while they are read; then they are read again, up to this many times. */
-const ATTEMPTS = 5;
 
 export class Engine {
   readonly counters = new EngineCounters();
@@ -61,14 +60,13 @@ export class Engine {
   readonly #grounds: GroundsFinder;
   readonly #explainer: Explainer;
   readonly #Batch: typeof Batch;
-  readonly #traces: EngineOptions['traces'];
+  readonly #waits: Waits;
   #open = false;
   #now: number;
   #cancelTick: (() => void) | undefined;
 
   constructor(options: EngineOptions) {
     const { source, clock, cache, log, parts, lists, cursorKey } = options;
-    this.#traces = options.traces;
     this.unknownCodes = new UnknownCodes(clock, log);
     this.#clock = clock;
     this.#now = clock.monotonic();
@@ -85,6 +83,15 @@ export class Engine {
     this.#loader = made.loader;
     this.#grounds = made.grounds;
     this.served = made.served;
+    this.#waits = new Waits({
+      clock,
+      follower: made.follower,
+      traces: options.traces,
+      isOpen: () => this.#open,
+      noteNow: (now) => {
+        this.#now = now;
+      },
+    });
     this.#explainer = new Explainer(source, clock);
     this.#Batch = parts?.Batch ?? Batch;
     this.#decisions = new (parts?.Decisions ?? Decisions)(cache.maxEntries);
@@ -249,7 +256,7 @@ export class Engine {
       return { decisions, revision: this.revision };
     };
     // Each load decides at least one question more, unless it is overtaken.
-    return this.#until(options, answer, (now, asked) => batch.load(now, asked), ATTEMPTS + questions.length);
+    return this.#waits.until(options, answer, (now, asked) => batch.load(now, asked), ATTEMPTS + questions.length);
   }
 
   /** Why a question is answered as it is, read from the database in one statement. Unknown codes are never refused. */
@@ -281,9 +288,28 @@ export class Engine {
     });
   }
 
+  /**
+   * An application's policy, for questions whose meaning depends on it. While it is the same object it has not changed.
+   */
+  policy(app: string, options: AskOptions = {}): Promise<{ policy: Policy; revision: string }> {
+    return this.#waits.until(
+      options,
+      (now, askedAt) => {
+        const fact = usable(this.#facts.policy(app), now, askedAt);
+        return fact === undefined ? null : { policy: fact.value, revision: this.revision };
+      },
+      () => [this.#loader.policy(app)],
+    );
+  }
+
+  /** The answer of `policy` if it is cached; else null. Synchronous, like `peek`. */
+  peekPolicy(app: string): Policy | null {
+    return usable(this.#facts.policy(app), this.#now, Number.POSITIVE_INFINITY)?.value ?? null;
+  }
+
   /** The facts about a person, for guards of reads. */
   person(email: string, options: AskOptions = {}): Promise<{ person: PersonFacts; revision: string }> {
-    return this.#until(
+    return this.#waits.until(
       options,
       (now, askedAt) => {
         const fact = usable(this.#facts.about(email)?.person, now, askedAt);
@@ -362,7 +388,7 @@ export class Engine {
   }
 
   #ask<T>(subject: Subject, options: AskOptions, answer: (grounds: DecisionFacts) => T): Promise<T> {
-    return this.#until(
+    return this.#waits.until(
       options,
       (now, asked) => {
         const grounds = this.#grounds.find(subject, now, asked);
@@ -370,31 +396,5 @@ export class Engine {
       },
       (now, asked) => this.#grounds.load(subject, now, asked),
     );
-  }
-
-  /** Answers in the turn in which all facts are present; loads the missing ones until then. */
-  #until<T>(...wait: Wait<T>): Promise<T> {
-    return this.#traces?.waiting(() => this.#wait(...wait)) ?? this.#wait(...wait);
-  }
-
-  async #wait<T>(...[{ minRevision, signal }, answer, load, attempts = ATTEMPTS]: Wait<T>): Promise<T> {
-    const askedAt = this.#clock.monotonic();
-    let waits = 0;
-    for (let attempt = 0; ; attempt++) {
-      // Checked again each time: a failover may have undone a reached revision while facts were read.
-      while (minRevision !== undefined && !this.#follower.isMet(minRevision, waits > 0)) {
-        if (waits++ >= ATTEMPTS) throw unavailable('The service is catching up with the database; try again shortly.');
-        await untilAborted(this.#follower.reach(minRevision), signal);
-      }
-      if (!this.#open) throw notServing();
-      const now = this.#clock.monotonic();
-      this.#now = now;
-      const answered = answer(now, askedAt);
-      if (answered !== null) return answered;
-      if (attempt >= attempts) throw unavailable('The data changes faster than it can be read; try again shortly.');
-      const loads = load(now, askedAt);
-      const [one] = loads;
-      await untilAborted<unknown>(one !== undefined && loads.length === 1 ? one : Promise.all(loads), signal);
-    }
   }
 }

@@ -79,7 +79,10 @@ export interface ReadinessOfProcess {
 
 export interface Services {
   readonly engine: PermissionEngine &
-    Pick<Engine, 'peek' | 'peekMember' | 'peekPerson' | 'person' | 'member' | 'clear' | 'status'>;
+    Pick<
+      Engine,
+      'peek' | 'peekMember' | 'peekPerson' | 'person' | 'member' | 'policy' | 'peekPolicy' | 'clear' | 'status'
+    >;
   readonly watch: Watch;
   readonly authMails: Pick<AuthMails, 'signatureHeader' | 'examine' | 'verify' | 'deliver'>;
   readonly brands: Brands;

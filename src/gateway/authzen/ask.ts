@@ -6,12 +6,13 @@ import { LEVEL_NAMES, SOURCE_NAMES } from '../../base/level-names.ts';
 import { notACursor } from '../../engine/lists.ts';
 import { isAllowed } from '../../engine/question.ts';
 import type { Decision, Level } from '../../engine/types.ts';
-import type { Call, CheckFields, Naming, PermissionEngine } from '../../rpc/call.ts';
+import type { Call, CheckFields, Naming } from '../../rpc/call.ts';
 import { RESOURCES_PAGE, SUBJECTS_PAGE } from '../../rpc/lists.ts';
 import { RPCS } from '../../rpc/methods.ts';
 import { type Asking, withRevision } from '../questions/ask.ts';
 import { askedLevel } from '../questions/fields.ts';
 import { type Answer, answer } from '../route/route.ts';
+import type { Services } from '../services.ts';
 import {
   type ActionSearch,
   type DecisionResponse,
@@ -22,6 +23,9 @@ import {
   SEMANTICS,
   type SubjectSearch,
 } from './messages.ts';
+import { askAbout, NO_RECORD, recordOf } from './records.ts';
+
+type Engine = Services['engine'];
 
 type DecisionBody = z.output<typeof DecisionResponse>;
 
@@ -50,24 +54,21 @@ const NOBODY = '-';
 const NOWHERE = '-';
 
 const USER = 'user';
-const APPLICATION = 'application';
 
 function emailOf(subject: Evaluation['subject']): string {
   return subject.type === USER ? subject.id : NOBODY;
 }
 
-/** The record; the application itself stands for none. */
-function recordOf({ type, id }: Evaluation['resource'], app: string): { resourceType: string; resourceId: string } {
-  if (type === APPLICATION && id === app) return { resourceType: '', resourceId: '' };
-  return { resourceType: type, resourceId: id };
-}
-
-function checkOf(app: string, { subject, action, resource }: Evaluation): Omit<CheckFields, 'minRevision'> {
+function checkOf(
+  app: string,
+  { subject, action, resource }: Evaluation,
+  hasEntity: boolean,
+): Omit<CheckFields, 'minRevision'> {
   return {
     email: emailOf(subject),
     app,
     permission: action.name,
-    ...recordOf(resource, app),
+    ...recordOf(resource, app, hasEntity),
     accessLevel: askedLevel(action.properties?.accessLevel),
   };
 }
@@ -82,12 +83,14 @@ function callOf({ signal }: Asking): Call {
 
 /** One decision. Answered in the same turn when the engine holds all it needs. */
 export function askEvaluation(
-  engine: PermissionEngine,
+  engine: Engine,
   app: string,
   question: Evaluation,
   asking: Asking,
 ): Answer<DecisionBody> | Promise<Answer<DecisionBody>> {
-  const answered = RPCS.check.ask(engine, withRevision(checkOf(app, question), asking), callOf(asking));
+  const answered = askAbout(engine, app, [question.resource], asking, (hasEntity) =>
+    RPCS.check.ask(engine, withRevision(checkOf(app, question, hasEntity), asking), callOf(asking)),
+  );
   const toAnswer = ({ decision, allowed, revision }: Awaited<typeof answered>) =>
     answer(decided(decision, allowed, revision), { revision });
   return answered instanceof Promise ? answered.then(toAnswer) : toAnswer(answered);
@@ -98,18 +101,17 @@ export function askEvaluation(
  * decided, also those left out of the answer: a malformed one is refused in any position.
  */
 export async function askEvaluations(
-  engine: PermissionEngine,
+  engine: Engine,
   app: string,
   { questions, semantic }: Evaluations,
   asking: Asking,
 ): Promise<Answer<DecisionBody | { evaluations: DecisionBody[] }>> {
   if (semantic === null) return await askEvaluation(engine, app, questions[0] as Evaluation, asking);
-  const checks = questions.map((question) => ({ ...checkOf(app, question), minRevision: '' }));
-  const { decisions, levels, revision } = await RPCS.batchCheck.ask(
-    engine,
-    withRevision({ checks }, asking),
-    callOf(asking),
-  );
+  const resources = questions.map(({ resource }) => resource);
+  const { decisions, levels, revision } = await askAbout(engine, app, resources, asking, (hasEntity) => {
+    const checks = questions.map((question) => ({ ...checkOf(app, question, hasEntity), minRevision: '' }));
+    return RPCS.batchCheck.ask(engine, withRevision({ checks }, asking), callOf(asking));
+  });
   const all = decisions.map((decision, index) => {
     return decided(decision, isAllowed(decision, levels[index] as Level), revision);
   });
@@ -119,23 +121,21 @@ export async function askEvaluations(
 
 /** A page of the users whom an evaluation of the same question allows. */
 export async function searchSubjects(
-  engine: PermissionEngine,
+  engine: Engine,
   app: string,
   { subject, action, resource, page }: z.output<typeof SubjectSearch>,
   asking: Asking,
 ): Promise<Answer<Results<{ type: 'user'; id: string }>>> {
-  const fields = {
-    app: subject.type === USER ? app : NOWHERE,
-    permission: action.name,
-    ...recordOf(resource, app),
-    accessLevel: askedLevel(action.properties?.accessLevel),
-    ...pageOf(page, SUBJECTS_PAGE),
-  };
-  const { subjects, next, revision } = await RPCS.listSubjects.ask(
-    engine,
-    withRevision(fields, asking),
-    callOf(asking),
-  );
+  const { subjects, next, revision } = await askAbout(engine, app, [resource], asking, (hasEntity) => {
+    const fields = {
+      app: subject.type === USER ? app : NOWHERE,
+      permission: action.name,
+      ...recordOf(resource, app, hasEntity),
+      accessLevel: askedLevel(action.properties?.accessLevel),
+      ...pageOf(page, SUBJECTS_PAGE),
+    };
+    return RPCS.listSubjects.ask(engine, withRevision(fields, asking), callOf(asking));
+  });
   return results(
     subjects.map(({ email }) => ({ type: USER, id: email })),
     next,
@@ -145,30 +145,40 @@ export async function searchSubjects(
 
 /** A page of the resources that an evaluation of the same question allows; UNBOUNDED when these are all but some. */
 export async function searchResources(
-  engine: PermissionEngine,
+  engine: Engine,
   app: string,
-  { subject, action, resource, page }: z.output<typeof ResourceSearch>,
+  { subject, action, resource: { type }, page }: z.output<typeof ResourceSearch>,
   asking: Asking,
 ): Promise<Answer<Results<{ type: string; id: string }>>> {
-  const fields = {
+  const whole = { type, id: app };
+  if (type === NO_RECORD) {
+    if (typeof page?.token === 'string') throw notACursor(AUTHZEN.page.cursor);
+    const { payload, meta } = await askEvaluation(engine, app, { subject, action, resource: whole }, asking);
+    return results(payload.decision ? [whole] : [], '', meta.revision ?? '');
+  }
+  const common = {
     email: emailOf(subject),
     app,
     permission: action.name,
-    resourceType: resource.type,
+    resourceType: type,
     accessLevel: askedLevel(action.properties?.accessLevel),
     ...pageOf(page, RESOURCES_PAGE),
   };
-  const listed = await RPCS.listResources.ask(engine, withRevision(fields, asking), callOf(asking));
+  let isRecord = true;
+  const listed = await askAbout(engine, app, [whole], asking, (hasEntity) => {
+    isRecord = recordOf(whole, app, hasEntity).resourceType !== '';
+    return RPCS.listResources.ask(engine, withRevision(common, asking), callOf(asking));
+  });
   if (listed.allExcept) {
     throw new UsherError(
       'UNBOUNDED',
-      `They can reach every ${resource.type} but single ones, and an AuthZEN answer cannot say so: evaluate the records at hand, or ask POST /api/check/resources for the exceptions.`,
+      `They can reach every ${type} but single ones, and an AuthZEN answer cannot say so: evaluate the records at hand, or ask POST /api/check/resources for the exceptions.`,
     );
   }
-  // That resource means the question without a record: an override for a record with the application's code does not answer it.
-  const ids = listed.resourceIds.filter((id) => resource.type !== APPLICATION || id !== app);
+  // An override for a record with the application's code does not answer the question without a record.
+  const ids = listed.resourceIds.filter((id) => isRecord || id !== app);
   return results(
-    ids.map((id) => ({ type: resource.type, id })),
+    ids.map((id) => ({ type, id })),
     listed.next,
     listed.revision,
   );
@@ -176,14 +186,16 @@ export async function searchResources(
 
 /** The permissions that a subject holds for a record, all of them: an application defines no more than an answer holds. */
 export async function searchActions(
-  engine: PermissionEngine,
+  engine: Engine,
   app: string,
   { subject, resource, page }: z.output<typeof ActionSearch>,
   asking: Asking,
 ): Promise<Answer<Results<{ name: string }>>> {
   if (typeof page?.token === 'string') throw notACursor(AUTHZEN.page.cursor);
-  const fields = { email: emailOf(subject), app, ...recordOf(resource, app) };
-  const { items, revision } = await RPCS.effective.ask(engine, withRevision(fields, asking), callOf(asking));
+  const { items, revision } = await askAbout(engine, app, [resource], asking, (hasEntity) => {
+    const fields = { email: emailOf(subject), app, ...recordOf(resource, app, hasEntity) };
+    return RPCS.effective.ask(engine, withRevision(fields, asking), callOf(asking));
+  });
   const held = items.filter(({ granted }) => granted).map(({ code }) => ({ name: code }));
   return results(held, '', revision);
 }

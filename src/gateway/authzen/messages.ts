@@ -16,7 +16,7 @@ const context = freeObject.nullish().meta({ description: 'Accepted and ignored: 
 
 const subjectType = present('`user`. A subject of another type is denied, and no search finds it.');
 const resourceType = present(
-  'The type of the resource; `application` with the id of the application means no resource.',
+  'The type of the record; `usher:application` with the code of the application as id means no record. `application` means the same in an application without an entity of that name.',
 );
 const actionProperties = z
   .object({ accessLevel: levelField })

@@ -45,7 +45,7 @@ const evaluation = defineRoute({
   path: '/authzen/:appCode/access/v1/evaluation',
   summary: 'Evaluate one request',
   description:
-    "Whether the subject may do the action to the resource: a check of the application that the path names. `{type: application, id: <the application's code>}` asks without a record. An error is not a decision: treat the subject as denied.",
+    "Whether the subject may do the action to the resource: a check of the application that the path names. `{type: usher:application, id: <the application's code>}` asks without a record. An error is not a decision: treat the subject as denied.",
   body: EvaluationRequest,
   response: DecisionResponse,
   errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE'],
