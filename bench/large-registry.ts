@@ -65,12 +65,13 @@ function statements(size: RegistrySize): string[] {
       select ${person('i')}, ${pick(FIRST, 'i')} || '.' || ${pick(LAST, 'i')} || i || '@example.com',
         case when i % 50 <> 0 then now() end, i % 211 = 0, i % 307 <> 0
       from generate_series(1, ${users}) i`,
-    `insert into profile (person_id, first_name, last_name, display_name, issuer, subject)
+    `insert into profile (person_id, first_name, last_name, display_name)
       select ${person('i')}, initcap(${pick(FIRST, 'i')}), initcap(${pick(LAST, 'i')}),
         initcap(${pick(FIRST, 'i')}) || ' ' || initcap(${pick(LAST, 'i')}) || case when i % 10 = 1 then ' Oddfellow' else '' end
-        || case when i > ${users * 0.7} then ' Latecomer' else '' end,
-        'urn:bench', i::text
+        || case when i > ${users * 0.7} then ' Latecomer' else '' end
       from generate_series(1, ${users}) i where i % 50 <> 0`,
+    `insert into person_account (issuer, user_id, person_id, signs_in, may_rule)
+      select 'urn:bench', i::text, ${person('i')}, true, true from generate_series(1, ${users}) i where i % 50 <> 0`,
     // What triggers make of them, which do not fire here.
     `insert into person_search (person_id, searched)
       select p.id, searched_text(p.email, f.display_name) from person p left join profile f on f.person_id = p.id

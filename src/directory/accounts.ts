@@ -1,9 +1,15 @@
-/** The account at the identity provider, (`iss`, `sub`), that is stored with a user (docs/reference/callers.md#accounts). */
+/** The account at the identity provider, (`iss`, `sub`), that signs a person in (docs/reference/callers.md#accounts). */
 
 import { UsherError } from '../base/errors.ts';
+import {
+  claimAccounts,
+  holdSigningAccount,
+  type NewAccount,
+  replaceAccount,
+  type Subject,
+} from '../persistence/accounts.ts';
 import { record } from '../persistence/audit.ts';
 import type { Tx } from '../persistence/database.ts';
-import { claimSubject, replaceSubject, type Subject } from '../persistence/directory/subjects.ts';
 
 /** The owner of a token. */
 export interface Account {
@@ -11,32 +17,43 @@ export interface Account {
   readonly email: string;
   readonly issuer: string;
   readonly subject: string;
+  /** The token's `iat`, whole seconds. */
+  readonly issuedAt: number;
 }
 
 /**
- * Stores the account with the person's profile. A changed account is recorded in the audit, or refused with
+ * Keeps the account as the one that signs the person in. A changed account is recorded in the audit, or refused with
  * IDENTITY_CONFLICT where accounts are bound.
  */
 export async function bindAccount(
   tx: Tx,
   id: number,
-  { email, issuer, subject }: Account,
+  account: Account,
   bound: boolean,
   requestId: string,
 ): Promise<void> {
-  if (await claimSubject(tx, id, { issuer, subject })) return;
-  const before = await replaceSubject(tx, id, { issuer, subject });
-  if (before === undefined) return;
-  // The replacement is rolled back with everything else.
+  const { email, issuer, subject } = account;
+  const before = await holdSigningAccount(tx, id);
+  if (before?.issuer === issuer && before.subject === subject) return;
+  if (before === undefined) {
+    await claimAccounts(tx, [newAccount(id, account)]);
+    return;
+  }
   if (bound) throw new IdentityConflict(before);
+  await replaceAccount(tx, newAccount(id, account));
   await record(tx, {
     actor: `user:${email}`,
     action: 'user.subject_changed',
     subject: email,
-    before,
+    before: { issuer: before.issuer, subject: before.subject },
     after: { issuer, subject },
     requestId,
   });
+}
+
+/** The account as it is kept with a person. */
+export function newAccount(personId: number, { issuer, subject, issuedAt }: Account): NewAccount {
+  return { personId, issuer, subject, organization: null, mayRule: false, seenAt: new Date(issuedAt * 1000) };
 }
 
 /** Accounts are bound, and the address is bound to another one than the caller's. */

@@ -1,6 +1,7 @@
 /** Ensures that signed-in users have a profile as new as their token (docs/reference/people.md#profiles). */
 
 import { isStorableUrl } from '../base/grammar.ts';
+import { claimAccounts } from '../persistence/accounts.ts';
 import type { Tx } from '../persistence/database.ts';
 import {
   applyNames,
@@ -10,7 +11,7 @@ import {
   nameBits,
   type ProfileRow,
 } from '../persistence/directory/profiles.ts';
-import { bindAccount } from './accounts.ts';
+import { bindAccount, newAccount } from './accounts.ts';
 import { storableNames } from './names.ts';
 
 /** A signed-in user, as the bearer token vouches for them. */
@@ -41,17 +42,15 @@ export interface TokenPolicy {
  * account bound to it. IDENTITY_CONFLICT when accounts are bound and another one is stored.
  */
 export async function present(tx: Tx, caller: SignedIn, policy: TokenPolicy, requestId: string): Promise<ProfileRow> {
-  const found = await findProfile(tx, caller.email);
-  if (found === undefined) {
-    const made = (await makeProfiles(tx, [caller], policy)).get(caller.email);
-    return made ?? (await present(tx, caller, policy, requestId));
-  }
+  const { email } = caller;
+  const found = (await findProfile(tx, email)) ?? (await makeProfiles(tx, [caller], policy)).get(email);
+  if (found === undefined) return await present(tx, caller, policy, requestId);
   return isCurrent(found, caller, policy) ? found : await settle(tx, found.id, caller, policy, requestId);
 }
 
 /**
- * Creates the profiles of people who had none a moment ago, by distinct address. A person who got one meanwhile
- * is left out: call `present` for them.
+ * Creates the profiles of people who had none a moment ago, by distinct address, with the account that signs them in: the token's, unless
+ * the address has one already. A person who got a profile meanwhile is left out: call `present` for them.
  */
 export async function makeProfiles(
   tx: Tx,
@@ -59,12 +58,18 @@ export async function makeProfiles(
   policy: TokenPolicy,
 ): Promise<Map<string, ProfileRow>> {
   const profiles = callers.map((caller) => {
-    const { email, issuer, subject, picture } = caller;
+    const { email, picture } = caller;
     const storable = picture !== null && isStorableUrl(picture, policy.allowHttp);
     const avatar = storable ? picture : null;
-    return { email, names: namesOf(caller), at: issuedAt(caller), picture: avatar, issuer, subject };
+    return { email, names: namesOf(caller), at: issuedAt(caller), picture: avatar };
   });
-  return await insertProfiles(tx, profiles);
+  const made = await insertProfiles(tx, profiles);
+  const ofToken = callers.flatMap((caller) => {
+    const profile = made.get(caller.email);
+    return profile === undefined ? [] : [newAccount(profile.id, caller)];
+  });
+  const accounts = await claimAccounts(tx, ofToken);
+  return new Map([...made].map(([email, profile]) => [email, { ...profile, ...accounts.get(profile.id) }]));
 }
 
 async function settle(

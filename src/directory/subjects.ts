@@ -7,8 +7,9 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../base/telemetry.ts';
+import type { Subject } from '../persistence/accounts.ts';
 import type { Database } from '../persistence/database.ts';
-import { findAccount, type KeptAccount, type Subject } from '../persistence/directory/subjects.ts';
+import { findAccount, type KeptAccount } from '../persistence/directory/subjects.ts';
 import type { AccountRefusals } from './account-refusals.ts';
 import { type Account, bindAccount, IdentityConflict } from './accounts.ts';
 import { isCurrent, present, type SignedIn, type TokenPolicy } from './presence.ts';
@@ -96,7 +97,7 @@ export class Subjects {
     await refusals.watch(caller, requestId, async () => {
       const kept = await this.#find(caller);
       if (this.#policy.bindSubject) refuseForeign(kept, caller);
-      if (kept !== undefined && isCurrent(kept, caller, this.#policy)) return;
+      if (kept?.registered === true && isCurrent(kept, caller, this.#policy)) return;
       await turns.take(() =>
         database.change(async (tx) => {
           await present(tx, caller, this.#policy, requestId);

@@ -8,9 +8,9 @@ import { type Sight, sightIn } from '../administration/reach.ts';
 import { unknownApplication } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
+import { forgetAccount } from '../persistence/accounts.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findProfile } from '../persistence/directory/profiles.ts';
-import { clearSubject } from '../persistence/directory/subjects.ts';
 import {
   findRoleId,
   findUserIds,
@@ -159,8 +159,9 @@ export class Users {
       subject: email,
     };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
-      if ((await personIdOf(tx, email)) === null) throw unknownUser(email);
-      const before = await clearSubject(tx, email);
+      const person = await personIdOf(tx, email);
+      if (person === null) throw unknownUser(email);
+      const before = await forgetAccount(tx, person);
       if (before !== null) audit({ subject: email, before: { ...before } });
       return { result: null, scopes: [] };
     });

@@ -59,6 +59,7 @@ for (const kind of KINDS) {
         roles: 1,
         overrides: amounts.overrides,
         profiles: 1,
+        accounts: 1,
         applicationPreferences: 1,
         events: amounts.events,
         notificationPreferences: 1,

@@ -35,7 +35,14 @@ for (const kind of KINDS) {
 
       expect(file.person).toMatchObject({ email: MIA, blocked: false, registeredAt: '2026-01-01T00:00:00.000Z' });
       expect(file.person.superadminSince).not.toBeNull();
-      expect(file.person.profile).toMatchObject({ firstName: 'Mia', subject: 'account-of-mia', locale: 'cs' });
+      expect(file.person.profile).toMatchObject({ firstName: 'Mia', locale: 'cs' });
+      expect(file.person.accounts).toContainEqual({
+        issuer: 'https://idp.example.com',
+        subject: 'account-of-mia',
+        signsIn: true,
+        organization: 'organization-of-mia',
+        seenAt: expect.any(String),
+      });
       expect(file.person.applications.map(({ code }) => code)).toEqual(['billing', 'shop']);
       expect(file.person.applications[0]).toMatchObject({
         adminSince: expect.any(String),

@@ -56,8 +56,13 @@ export class Registry {
       await sql`insert into person (email, registered_at) values ('dan@example.com', now())`.execute(tx.kysely);
       await sql`update person set registered_at = now() where email = 'ben@example.com'`.execute(tx.kysely);
       // For a person who does not call here: callers bring their accounts along.
-      await sql`insert into profile (person_id, issuer, subject)
-        select id, 'https://idp.example.com', 'sub-1' from person where email = 'dan@example.com'`.execute(tx.kysely);
+      await sql`insert into profile (person_id) select id from person where email = 'dan@example.com'`.execute(
+        tx.kysely,
+      );
+      await sql`insert into person_account (issuer, user_id, person_id, signs_in)
+        select 'https://idp.example.com', 'sub-1', id, true from person where email = 'dan@example.com'`.execute(
+        tx.kysely,
+      );
       await sql`insert into profile (person_id, first_name, display_name)
         select id, 'Ben', 'Ben 100%_Böhm' from person where email = 'ben@example.com'`.execute(tx.kysely);
       await sql`insert into app_preference (person_id, application_id, first_login_at, last_login_at, login_count, last_activity_at)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { clearSubject } from '../../src/persistence/directory/subjects.ts';
+import { forgetAccount } from '../../src/persistence/accounts.ts';
+import { personIdOf } from '../../src/persistence/people.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import type { Rest, RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -54,7 +55,7 @@ describe.each([true, false])('one account per address (auth.bindSubject: %s)', (
         usher.app.database,
         sql<{
           subject: string | null;
-        }>`select f.subject from profile f join person p on p.id = f.person_id where p.email = ${email}`,
+        }>`select a.user_id as subject from person_account a join person p on p.id = a.person_id where p.email = ${email} and a.signs_in`,
       )
     )[0]?.subject;
   const audits = async (email: string, action = 'user.subject_changed') =>
@@ -64,7 +65,10 @@ describe.each([true, false])('one account per address (auth.bindSubject: %s)', (
         where action = ${action} and subject = ${email} order by id`,
     );
   const clear = (email: string) =>
-    usher.app.database.change(async (tx) => ({ result: await clearSubject(tx, email), scopes: [] }));
+    usher.app.database.change(async (tx) => {
+      const person = await personIdOf(tx, email);
+      return { result: person === null ? null : await forgetAccount(tx, person), scopes: [] };
+    });
 
   if (bound) {
     test('another account is refused at every listener, with nothing changed, until a SuperAdmin unbinds the first', async () => {

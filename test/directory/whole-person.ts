@@ -12,10 +12,13 @@ export interface Amounts {
 const GIVEN = [
   `insert into person (email, registered_at) values ($1, '2026-01-01Z')
     on conflict (email) do update set registered_at = excluded.registered_at`,
-  `insert into profile (person_id, first_name, last_name, display_name, issuer, subject, locale)
-    select id, 'Mia', 'Malá', 'Mia Malá', 'https://idp.example.com', 'account-of-mia', 'cs' from person where email = $1
-    on conflict (person_id) do update set first_name = 'Mia', last_name = 'Malá', display_name = 'Mia Malá',
-      issuer = excluded.issuer, subject = excluded.subject, locale = 'cs'`,
+  `insert into profile (person_id, first_name, last_name, display_name, locale)
+    select id, 'Mia', 'Malá', 'Mia Malá', 'cs' from person where email = $1
+    on conflict (person_id) do update set first_name = 'Mia', last_name = 'Malá', display_name = 'Mia Malá', locale = 'cs'`,
+  `update person_account set signs_in = false where person_id = (select id from person where email = $1)`,
+  `insert into person_account (issuer, user_id, person_id, signs_in, organization)
+    select 'https://idp.example.com', 'account-of-mia', id, true, 'organization-of-mia' from person where email = $1
+    on conflict (issuer, user_id, person_id) do update set signs_in = true`,
   `insert into superadmin (person_id) select id from person where email = $1`,
   `insert into user_role (person_id, application_id, role_id)
     select p.id, r.application_id, r.id from person p, role r join application a on a.id = r.application_id

@@ -24,8 +24,6 @@ const StoredProfile = record('StoredProfile', {
   theme: z.string(),
   timezone: text,
   brand: text.meta({ description: 'Null: whichever brand is the default.' }),
-  issuer: text.meta({ description: 'With `subject`, the account of the identity provider.' }),
-  subject: text,
   stateChangedAt: time,
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -61,6 +59,15 @@ const StoredPerson = record('StoredPerson', {
   createdAt: timestamp,
   superadminSince: time,
   profile: StoredProfile.nullable(),
+  accounts: z.array(
+    z.strictObject({
+      issuer: z.string(),
+      subject: z.string(),
+      signsIn: z.boolean().meta({ description: "Whether its tokens are this person's." }),
+      organization: text.meta({ description: "Of the token that made it this person's." }),
+      seenAt: timestamp,
+    }),
+  ),
   applications: z.array(StoredApplication),
   notificationPreferences: z.array(
     z.strictObject({ appCode: z.string(), type: z.string(), ...channels, updatedAt: timestamp }),
@@ -197,6 +204,7 @@ const ErasureReceipt = record('ErasureReceipt', {
     roles: count,
     overrides: count,
     profiles: count,
+    accounts: count.meta({ description: 'At identity providers.' }),
     applicationPreferences: count,
     events: count.meta({ description: 'Logins and logouts.' }),
     notificationPreferences: count,

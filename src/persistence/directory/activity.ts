@@ -51,7 +51,7 @@ const NOTE = new Prepared<RecordedActivity>(
   'note_activity',
   `with given as (
     select g.n, a.id as app_id, p.id as person_id, x.last_activity_at as last,
-      coalesce(f.issuer = g.issuer and f.subject = g.subject
+      coalesce(f.person_id is not null and c.issuer = g.issuer and c.user_id = g.subject
         and (g.names & ~(case when $7::boolean then f.names_kept else 0 end) = 0
           or g.issued_at <= floor(extract(epoch from f.names_changed_at))::float8), false) as is_current
     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::float8[], $6::int[]) with ordinality
@@ -59,6 +59,7 @@ const NOTE = new Prepared<RecordedActivity>(
     left join application a on a.code = g.app
     left join person p on p.email = g.email
     left join profile f on f.person_id = p.id
+    left join person_account c on c.person_id = p.id and c.signs_in
     left join app_preference x on x.person_id = p.id and x.application_id = a.id),
   due as (
     select distinct on (person_id, app_id) n, person_id, app_id from given

@@ -15,6 +15,7 @@ export const REMOVED_KINDS = [
   'roles',
   'overrides',
   'profiles',
+  'accounts',
   'applicationPreferences',
   'events',
   'notificationPreferences',
@@ -89,11 +90,13 @@ const REMOVE_RECORDS = new Prepared<Partial<Removed>>(
   'remove_records',
   `
     with f as (delete from profile where person_id = $1::bigint returning 1),
+    a as (delete from person_account where person_id = $1::bigint returning 1),
     l as (delete from app_preference where person_id = $1::bigint returning 1),
     e as (delete from app_event where person_id = $1::bigint returning 1),
     c as (delete from notification_preference where person_id = $1::bigint returning 1),
     p as (delete from push_subscription where person_id = $1::bigint returning 1)
-    select (select count(*)::int from f) as profiles, (select count(*)::int from l) as "applicationPreferences",
+    select (select count(*)::int from f) as profiles, (select count(*)::int from a) as accounts,
+      (select count(*)::int from l) as "applicationPreferences",
       (select count(*)::int from e) as events, (select count(*)::int from c) as "notificationPreferences",
       (select count(*)::int from p) as "pushSubscriptions"`,
 );

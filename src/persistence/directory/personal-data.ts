@@ -20,6 +20,8 @@ export interface PersonalRecord {
   /** Since when they are a SuperAdmin. */
   superadminSince: string | null;
   profile: Record<string, unknown> | null;
+  /** At identity providers. */
+  accounts: Record<string, unknown>[];
   /** Where they have a role, a seat, preferences or a login, by code. */
   applications: {
     code: string;
@@ -54,10 +56,13 @@ export async function readPersonalRecord(tx: Tx, email: string): Promise<Persona
       (select ${iso('s.created_at')} from superadmin s where s.person_id = p.id) as "superadminSince",
       (select json_build_object('firstName', f.first_name, 'lastName', f.last_name, 'displayName', f.display_name,
           'namesChangedAt', ${iso('f.names_changed_at')}, 'avatarUrl', f.avatar_url, 'locale', f.locale, 'theme', f.theme,
-          'timezone', f.timezone, 'brand', (select slug from brand where id = f.brand_id), 'issuer', f.issuer,
-          'subject', f.subject, 'stateChangedAt', ${iso('f.state_changed_at')}, 'createdAt', ${iso('f.created_at')},
+          'timezone', f.timezone, 'brand', (select slug from brand where id = f.brand_id),
+          'stateChangedAt', ${iso('f.state_changed_at')}, 'createdAt', ${iso('f.created_at')},
           'updatedAt', ${iso('f.updated_at')})
         from profile f where f.person_id = p.id) as profile,
+      coalesce((select json_agg(json_build_object('issuer', a.issuer, 'subject', a.user_id, 'signsIn', a.signs_in,
+          'organization', a.organization, 'seenAt', ${iso('a.seen_at')}) order by a.signs_in desc, a.issuer, a.user_id)
+        from person_account a where a.person_id = p.id), '[]') as accounts,
       ${APPLICATIONS} as applications,
       coalesce((select json_agg(json_build_object('appCode', a.code, 'type', t.code, ${CHOICES}, 'updatedAt', ${iso('c.updated_at')})
           order by a.code, t.code)

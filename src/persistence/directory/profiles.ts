@@ -21,6 +21,7 @@ export interface ProfileRow {
   timezone: string | null;
   /** The slug of the user's brand, or of the default brand where they chose none. */
   brand: string;
+  /** The account that signs them in; null without one. */
   issuer: string | null;
   subject: string | null;
   createdAt: Date;
@@ -38,37 +39,40 @@ export interface Names {
 // it, and nothing deletes it.
 const COLUMNS = `f.person_id as id, p.email, f.first_name as "firstName", f.last_name as "lastName",
   f.display_name as "displayName", f.names_changed_at as "namesChangedAt", f.names_kept as "namesKept", f.avatar_url as "avatarUrl", f.locale, f.theme,
-  f.timezone, f.issuer, f.subject, f.created_at as "createdAt", f.updated_at as "updatedAt",
+  f.timezone, f.created_at as "createdAt", f.updated_at as "updatedAt",
   coalesce((select slug from brand where id = f.brand_id), (select slug from brand where is_default)) as brand`;
 
-const FIND_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.email = $1`;
+const ACCOUNT = 'x.issuer, x.user_id as subject';
+const FOUND = `person p join profile f on f.person_id = p.id left join person_account x on x.person_id = p.id and x.signs_in`;
+
+const FIND_SQL = `select ${COLUMNS}, ${ACCOUNT} from ${FOUND} where p.email = $1`;
 
 const FIND_MANY = new Prepared<ProfileRow>(
   'find_profiles',
-  `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.email = any($1::text[])`,
+  `select ${COLUMNS}, ${ACCOUNT} from ${FOUND} where p.email = any($1::text[])`,
 );
 
 /**
- * Lists of equal length: $1 e-mail, $2 to $4 names, $5 their time, $6 picture, $7 issuer, $8 subject. In the order
- * of the addresses, so that two writers of the same people cannot deadlock.
+ * Lists of equal length: $1 e-mail, $2 to $4 names, $5 their time, $6 picture. In the order of the addresses, so that two writers of the
+ * same people cannot deadlock. The people's rows are locked afterwards.
  */
 const INSERT_SQL = `
   with given as (
-    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::text[])
-      as g (email, first_name, last_name, display_name, names_changed_at, avatar_url, issuer, subject)),
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[])
+      as g (email, first_name, last_name, display_name, names_changed_at, avatar_url)),
   p as (
     insert into person (email, registered_at) select email, now() from given order by email collate "C"
     on conflict (email) do update set registered_at = coalesce(person.registered_at, excluded.registered_at)
     returning id, email),
   f as (
     insert into profile
-      (person_id, first_name, last_name, display_name, names_changed_at, avatar_url, issuer, subject, locale)
-    select p.id, g.first_name, g.last_name, g.display_name, g.names_changed_at, g.avatar_url, g.issuer, g.subject,
+      (person_id, first_name, last_name, display_name, names_changed_at, avatar_url, locale)
+    select p.id, g.first_name, g.last_name, g.display_name, g.names_changed_at, g.avatar_url,
       (select r.locale from registration_locale r join language l on l.code = r.locale
         where r.email = g.email and r.at > now() - interval '24 hours' order by r.at desc, r.org_id limit 1)
     from p join given g on g.email = p.email order by p.email on conflict (person_id) do nothing
     returning *)
-  select ${COLUMNS} from p join f on f.person_id = p.id`;
+  select ${COLUMNS}, null::text as issuer, null::text as subject from p join f on f.person_id = p.id`;
 
 /** The profile of an address in normal form; undefined when it does not exist. */
 export async function findProfile(tx: Tx, email: string): Promise<ProfileRow | undefined> {
@@ -88,8 +92,6 @@ export interface NewProfile {
   picture?: string | null;
   /** The time of the names (a token's `iat`); null when the source does not say or has none. */
   at?: Date | null;
-  issuer?: string | null;
-  subject?: string | null;
 }
 
 /**
@@ -109,7 +111,8 @@ export async function ensureProfile(tx: Tx, profile: NewProfile): Promise<{ id: 
 /**
  * Creates the profiles of addresses that seem to have none, and their persons if necessary; each address once. The
  * brand is the default one, the locale the newest registration locale of the last 24 hours. By address; one that has a
- * profile is left out: another transaction created it meanwhile and has committed, because the insertion waited for that.
+ * profile is left out: another transaction created it meanwhile and has committed, because the insertion waited for that. They come
+ * without an account.
  */
 export async function insertProfiles(tx: Tx, profiles: readonly NewProfile[]): Promise<Map<string, ProfileRow>> {
   const of = <T>(pick: (profile: NewProfile) => T | null | undefined) => profiles.map((one) => pick(one) ?? null);
@@ -120,8 +123,6 @@ export async function insertProfiles(tx: Tx, profiles: readonly NewProfile[]): P
     of((one) => one.names?.displayName),
     of((one) => one.at?.toISOString()),
     of((one) => one.picture),
-    of((one) => one.issuer),
-    of((one) => one.subject),
   ];
   const { rows } = await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(INSERT_SQL, values));
   return new Map(rows.map((row) => [row.email, row]));

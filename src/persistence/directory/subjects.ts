@@ -1,70 +1,32 @@
 import { sql } from 'kysely';
+import { rules } from '../accounts.ts';
 import type { Tx } from '../database.ts';
 
-/** The account at an identity provider that an address belongs to (docs/reference/callers.md#accounts). */
-export interface Subject {
-  issuer: string;
-  subject: string;
-}
-
-/** The fields that a token is compared with: the account, and the age of the names. */
+/** What a token is compared with: the account that signs its address in, and the age of the names. */
 export interface KeptAccount {
-  /** Null where none is stored. */
-  readonly issuer: string | null;
-  readonly subject: string | null;
-  readonly namesChangedAt: Date | null;
-  readonly namesKept: number;
   /** The person's id. */
   readonly id: number;
+  /** Whether the person has a profile. */
+  readonly registered: boolean;
+  /** Null where no account signs the address in. */
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  /** Whether the account may sign in an address that rules. */
+  readonly mayRule: boolean;
+  /** Whether the address rules. Asked only for an account that may not: false for the others. */
+  readonly rules: boolean;
+  readonly namesChangedAt: Date | null;
+  readonly namesKept: number;
 }
 
-/** The account stored with an address; undefined without a profile. */
-export async function findAccount(tx: Tx, email: string): Promise<KeptAccount | undefined> {
-  return await tx.kysely
-    .selectFrom('profile as f')
-    .innerJoin('person as p', 'p.id', 'f.person_id')
-    .select([
-      'f.person_id as id',
-      'f.issuer',
-      'f.subject',
-      'f.names_changed_at as namesChangedAt',
-      'f.names_kept as namesKept',
-    ])
-    .where('p.email', '=', email)
-    .executeTakeFirst();
-}
-
-/** Stores the account if the address has none; false otherwise. */
-export async function claimSubject(tx: Tx, id: number, { issuer, subject }: Subject): Promise<boolean> {
-  const { numUpdatedRows } = await tx.kysely
-    .updateTable('profile')
-    .set({ issuer, subject })
-    .where('person_id', '=', id)
-    .where('subject', 'is', null)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows > 0n;
-}
-
-/** Replaces the account and returns the previous one; undefined when it is the same. */
-export async function replaceSubject(tx: Tx, id: number, { issuer, subject }: Subject): Promise<Subject | undefined> {
-  const before = await tx.kysely
-    .selectFrom('profile')
-    .select(['issuer', 'subject'])
-    .where('person_id', '=', id)
-    .forNoKeyUpdate()
-    .executeTakeFirstOrThrow();
-  if (before.issuer === issuer && before.subject === subject) return undefined;
-  await tx.kysely.updateTable('profile').set({ issuer, subject }).where('person_id', '=', id).execute();
-  return { issuer: before.issuer ?? '', subject: before.subject ?? '' };
-}
-
-/** Removes the account of an address, so that the next caller's is stored. Returns the account; null without one. */
-export async function clearSubject(tx: Tx, email: string): Promise<Subject | null> {
-  const { rows } = await sql<Subject>`
-    update profile f set issuer = null, subject = null
-    from (select person_id, issuer, subject from profile
-      where person_id = (select id from person where email = ${email}) for no key update) as kept
-    where f.person_id = kept.person_id and kept.subject is not null
-    returning coalesce(kept.issuer, '') as issuer, kept.subject`.execute(tx.kysely);
-  return rows[0] ?? null;
+/** The account that signs an address in; undefined for an unknown address. */
+export async function findAccount({ kysely }: Tx, email: string): Promise<KeptAccount | undefined> {
+  const { rows } = await sql<KeptAccount>`
+    select p.id, f.person_id is not null as registered, a.issuer, a.user_id as subject, coalesce(a.may_rule, false) as "mayRule",
+      case when a.may_rule then false else ${rules(sql.ref('p.id'))} end as rules,
+      f.names_changed_at as "namesChangedAt", coalesce(f.names_kept, 0) as "namesKept"
+    from person p left join profile f on f.person_id = p.id
+      left join person_account a on a.person_id = p.id and a.signs_in
+    where p.email = ${email}`.execute(kysely);
+  return rows[0];
 }

@@ -19,6 +19,7 @@ import { NotificationType } from './notification-type.ts';
 import { Organization } from './organization.ts';
 import { Permission } from './permission.ts';
 import { Person } from './person.ts';
+import { PersonAccount } from './person-account.ts';
 import { PersonSearch } from './person-search.ts';
 import { PolicyChange } from './policy-change.ts';
 import { Profile } from './profile.ts';
@@ -38,6 +39,7 @@ import { UserRole } from './user-role.ts';
 /** Every table. The migrations create them; a test compares the two. */
 export const entities = [
   Person,
+  PersonAccount,
   PersonSearch,
   Superadmin,
   Language,

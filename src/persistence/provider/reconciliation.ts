@@ -45,7 +45,7 @@ export async function knownPeople(
 }
 
 /**
- * People of the provider whom it is said to have active: with a record, and with an account of `issuer` or of nobody. Those of
+ * People of the provider whom it is said to have active: with a record, and signed in by an account of `issuer` or by none. Those of
  * another issuer were never at the provider. Ascending by id, after `after`.
  */
 export async function activePeople(
@@ -66,7 +66,8 @@ function ofProvider({ kysely }: Tx, issuer: string | null) {
     .selectFrom('person as p')
     .innerJoin('profile as f', 'f.person_id', 'p.id')
     .where('p.provider_active', '=', true)
-    .where(sql<boolean>`(f.issuer is null or f.issuer = ${issuer}::text)`);
+    .leftJoin('person_account as a', (join) => join.onRef('a.person_id', '=', 'p.id').on('a.signs_in', '=', true))
+    .where(sql<boolean>`(a.issuer is null or a.issuer = ${issuer}::text)`);
 }
 
 /** The application of each organization: the configured one, else the stored one. Unknown codes are left out. */
