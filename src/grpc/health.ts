@@ -19,8 +19,7 @@ interface HealthAnswer {
 }
 type Watcher = ServerWritableStream<HealthRequest, HealthAnswer>;
 
-/** grpc-health-check as its descriptor files name it; reflection lists them. */
-export const healthService = service as unknown as ServiceDefinition;
+const healthService = service as unknown as ServiceDefinition;
 
 /**
  * The health of the named services, all alike, and of '' (the whole server). grpc-health-check's own implementation keeps

@@ -4,17 +4,24 @@ import { type DescFile, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import type { Server, ServerDuplexStream, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
-import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
-import { healthService } from './health.ts';
+import { file_google_rpc_error_details } from '../gen/google/rpc/error_details_pb.ts';
+import { file_google_rpc_status } from '../gen/google/rpc/status_pb.ts';
+import { Health } from '../gen/grpc/health/v1/health_pb.ts';
 
 type Stream = ServerDuplexStream<unknown, unknown>;
 
 type Package = ConstructorParameters<typeof ReflectionService>[0];
 
-/** Adds the reflection services. The returned function ends their open streams, which would otherwise outlive a drain. */
-export function addReflection(server: Server): () => void {
+/** Of every server: health, and the details of errors, which tools look up by their names to show them. */
+const USUAL: readonly DescFile[] = [Health.file, file_google_rpc_error_details, file_google_rpc_status];
+
+/**
+ * Adds the reflection services, for the services of these files and health. The returned function ends their open streams, which would
+ * otherwise outlive a drain.
+ */
+export function addReflection(server: Server, files: readonly DescFile[]): () => void {
   const open = new Set<Stream>();
-  const implementations = once(() => collect(createReflection()).map(({ implementation }) => implementation));
+  const implementations = once(() => collect(createReflection(files)).map(({ implementation }) => implementation));
   // The definitions are known without the descriptor files, which are slow to read: the first call reads those, not the start.
   for (const [version, { service }] of collect(new ReflectionService({})).entries()) {
     server.addService(
@@ -28,12 +35,9 @@ export function addReflection(server: Server): () => void {
   };
 }
 
-function createReflection(): ReflectionService {
-  const services = {
-    root: { fileDescriptorProtos: filesOf(PermissionService.file) },
-    health: withFiles(healthService),
-  };
-  return new ReflectionService(services as unknown as Package);
+function createReflection(files: readonly DescFile[]): ReflectionService {
+  const served = { files: { fileDescriptorProtos: encoded([...files, ...USUAL]) } };
+  return new ReflectionService(served as unknown as Package);
 }
 
 interface Served {
@@ -74,20 +78,17 @@ function tracked(implementation: () => UntypedServiceImplementation, open: Set<S
   };
 }
 
-/** A file and its imports, as the bytes that @grpc/reflection reads: generated code already contains them. */
-function filesOf(file: DescFile): Uint8Array[] {
+/**
+ * Files and their imports, as the bytes that @grpc/reflection reads. They are those of the compiler, which generated code contains:
+ * what proto-loader makes of a file has no dependencies and other names of types, and protobuf-go refuses it.
+ */
+function encoded(roots: readonly DescFile[]): Uint8Array[] {
   const files = new Map<string, DescFile>();
   const visit = (one: DescFile) => {
     if (files.has(one.name)) return;
     files.set(one.name, one);
     one.dependencies.forEach(visit);
   };
-  visit(file);
+  roots.forEach(visit);
   return [...files.values()].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
-}
-
-/** proto-loader keeps the files of a service at the types of its methods. */
-function withFiles(service: ServiceDefinition): { fileDescriptorProtos: unknown[] } {
-  const method = Object.values(service)[0] as unknown as { requestType?: { fileDescriptorProtos?: unknown[] } };
-  return { fileDescriptorProtos: method.requestType?.fileDescriptorProtos ?? [] };
 }

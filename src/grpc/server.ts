@@ -152,12 +152,11 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
   ];
   server.addService(...serviceOf(PermissionService.typeName, methods));
   if (options.facts !== undefined) server.addService(...factsService(options.facts, calls));
-  const health = new Health([
-    PermissionService.typeName,
-    ...(options.facts === undefined ? [] : [FactsService.typeName]),
-  ]);
+  const services = [PermissionService, ...(options.facts === undefined ? [] : [FactsService])];
+  const health = new Health(services.map(({ typeName }) => typeName));
   health.addTo(server);
-  const endReflection = options.reflection ? addReflection(server) : () => {};
+  const files = services.map(({ file }) => file);
+  const endReflection = options.reflection ? addReflection(server, files) : () => {};
 
   const listener = options.front
     ? listenBehindFront(server, {

@@ -94,6 +94,23 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     expect(group?.proto.proto3Optional).toBe(true);
   });
 
+  test('reflection knows health and the details of errors, with all that they import', async () => {
+    const client = openClient((await openDoor({ reflection: true })).port);
+    const own = {
+      'grpc.health.v1.Health': 'grpc/health/v1/health.proto',
+      'google.rpc.Status': 'google/rpc/status.proto',
+      'google.rpc.ErrorInfo': 'google/rpc/error_details.proto',
+      'google.rpc.BadRequest': 'google/rpc/error_details.proto',
+      'google.rpc.RetryInfo': 'google/rpc/error_details.proto',
+    };
+    for (const [symbol, name] of Object.entries(own)) {
+      const files = await filesFor(client, version, symbol);
+      expect(files[0]?.name).toBe(name);
+      const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: inOrder(files) }));
+      expect(registry.get(symbol)?.typeName).toBe(symbol);
+    }
+  });
+
   test('reflection reports unknown symbols', async () => {
     const client = openClient((await openDoor({ reflection: true })).port);
     for (const question of [{ fileContainingSymbol: 'no.Such' }, { fileByFilename: 'no.proto' }]) {
