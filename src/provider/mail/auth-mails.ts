@@ -115,7 +115,7 @@ export class AuthMails {
     const { events } = this.#parts;
     let mail: AuthMail | null = null;
     try {
-      mail = readPayload(json, this.#origins());
+      mail = await readPayload(json, this.#origins());
       const result = await this.#deliver(hash, mail, requestId);
       if (result.status === 'duplicate') await events.note({ ...eventOf(mail), outcome: 'duplicate', reason: null });
       return result;
@@ -155,7 +155,7 @@ export class AuthMails {
   async #send(hash: string, mail: AuthMail, sender: MailSender): Promise<Composed> {
     const { mailer, renderer, log } = this.#parts;
     const facts = await this.#facts(mail);
-    const composed = await compose(renderer, { mail, facts, sender });
+    const composed = await compose(renderer, { mail, facts, sender, origins: this.#origins() });
     const { address } = sender.from;
     const outcome = await mailer.send(
       sender,

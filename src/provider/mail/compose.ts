@@ -8,6 +8,7 @@ import { chooseVariant } from '../../notifications/variant.ts';
 import type { AuthMailFacts, AuthTemplate } from '../../persistence/provider/auth-mails.ts';
 import { type Content, contentOf } from './fallback.ts';
 import type { AuthMail } from './payload.ts';
+import { scrub } from './text.ts';
 
 /** Why the provider's own words were used. */
 export type FallbackReason = 'unknown_event' | 'no_template' | 'missing_variables' | 'render_failed';
@@ -27,30 +28,33 @@ interface Ingredients {
   mail: AuthMail;
   facts: AuthMailFacts;
   sender: MailSender;
+  /** Those whose links the mail may hold. */
+  origins: ReadonlySet<string>;
 }
 
 /** Throws VALIDATION_FAILED when neither a template nor the provider's words can be used. */
 export async function compose(renderer: Pick<Renderer, 'render'>, all: Ingredients): Promise<Composed> {
-  const { mail, facts } = all;
+  const { mail, facts, origins } = all;
   // The profile's own language takes precedence over a login component's (docs/reference/identity-provider.md#registration-locale).
   const registered = facts.profile?.locale == null ? facts.registrationLocale : null;
   const locale = facts.profile?.locale ?? registered ?? SYSTEM_LANGUAGE;
   const common = { templateKey: mail.templateKey, registered };
   const words = await panelWords(renderer, all, locale);
   if (typeof words !== 'string') return { ...common, ...words, source: 'panel', fallbackReason: null };
-  return { ...common, content: contentOf(mail), locale, source: 'idp', fallbackReason: words };
+  return { ...common, content: contentOf(mail, origins), locale, source: 'idp', fallbackReason: words };
 }
 
 /** The rendered template, or why none was used. */
 async function panelWords(
   renderer: Pick<Renderer, 'render'>,
-  { mail, facts, sender }: Ingredients,
+  ingredients: Ingredients,
   locale: string,
 ): Promise<{ content: Content; locale: string } | FallbackReason> {
+  const { mail, facts } = ingredients;
   if (mail.templateKey === null) return 'unknown_event';
   const template = chooseVariant(facts.variants, locale, facts.fallbacks);
   if (template === undefined) return 'no_template';
-  const variables = variablesOf({ mail, facts, sender }, template.locale);
+  const variables = variablesOf(ingredients, template.locale);
   if (!template.requiredVariables.every((name) => isPresent(variables, name))) return 'missing_variables';
   const { user, app, brand, locale: language, ...payload } = variables;
   const job = { template: sourceOf(template), payload, variables: { user, app, brand, locale: language } };
@@ -66,10 +70,11 @@ function sourceOf({ subject, html, text }: AuthTemplate) {
 }
 
 /** The variables of docs/reference/identity-provider.md#variables-of-auth-templates: `args`, `code`, `url`, `templateData`, and `user`, `app`, `brand`, `locale`, which override all others. */
-function variablesOf({ mail, facts, sender }: Ingredients, locale: string): Readonly<Record<string, unknown>> {
+function variablesOf({ mail, facts, sender, origins }: Ingredients, locale: string): Readonly<Record<string, unknown>> {
   const { args, templateData, recipient: email } = mail;
   const { profile } = facts;
-  const named = (name: string, own: string | null | undefined): unknown => args[name] ?? own ?? '';
+  // People choose the names of their profiles, too.
+  const named = (name: string, own: string | null | undefined): unknown => args[name] ?? scrub(own ?? '', origins);
   return {
     ...args,
     args,

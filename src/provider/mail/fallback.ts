@@ -3,6 +3,7 @@
 import { validationFailed } from '../../base/errors.ts';
 import { escapeHtml } from '../../delivery/layout.ts';
 import type { AuthMail } from './payload.ts';
+import { scrub } from './text.ts';
 
 export interface Content {
   subject: string;
@@ -17,10 +18,14 @@ const BREAK = /<\/?br\s*\/?>/gi;
 const EMPHASIS = /<\/?(?:strong|b|em|i|u|p)>/gi;
 
 /** Throws VALIDATION_FAILED when the provider's texts do not make a mail. Its colors and logo give way to the brand's. */
-export function contentOf({ templateData, url }: Pick<AuthMail, 'templateData' | 'url'>): Content {
+export function contentOf(
+  { templateData, url }: Pick<AuthMail, 'templateData' | 'url'>,
+  origins: ReadonlySet<string>,
+): Content {
   const part = (name: string): string => {
     const value = templateData[name];
-    return typeof value === 'string' ? value.replace(BREAK, '\n').replace(EMPHASIS, '').trim() : '';
+    // A tag inside a name may have hidden a link.
+    return typeof value === 'string' ? scrub(value.replace(BREAK, '\n').replace(EMPHASIS, ''), origins).trim() : '';
   };
   const [title, greeting, text, footer] = [part('title'), part('greeting'), part('text'), part('footerText')];
   const subject = part('subject') || title;

@@ -3,8 +3,9 @@
 import { z } from 'zod';
 import { validationFailed } from '../../base/errors.ts';
 import { normalizeEmail } from '../../base/grammar.ts';
+import { TimeSlicer } from '../../base/time-slice.ts';
 import { zodIssues } from '../../base/zod-issues.ts';
-import { scrub, unescapeHtml } from './text.ts';
+import { hrefOf, scrubInPieces, unescapeHtml } from './text.ts';
 
 /** The template under type `auth_idp` for each event (docs/reference/identity-provider.md#e-mails). */
 const TEMPLATE_KEYS: ReadonlyMap<string, string> = new Map([
@@ -30,7 +31,7 @@ export interface AuthMail {
   /** Strings unescaped once, without foreign links. */
   args: Readonly<Record<string, unknown>>;
   code: string | null;
-  /** Null without a link, or with one whose origin is neither ours nor the provider's. */
+  /** In its parsed form; null without a link that a mail may hold. */
   url: string | null;
   /** The provider's own words. Strings unescaped once. */
   templateData: Readonly<Record<string, unknown>>;
@@ -45,12 +46,11 @@ const Payload = z.object({
   args: z.record(z.string(), z.unknown()).nullish(),
 });
 
-/** Throws VALIDATION_FAILED. `origins` are those whose links a mail may contain. */
-export function readPayload(json: unknown, origins: ReadonlySet<string>): AuthMail {
+/** Throws VALIDATION_FAILED. `origins` are those whose links a mail may hold. */
+export async function readPayload(json: unknown, origins: ReadonlySet<string>): Promise<AuthMail> {
   const parsed = Payload.safeParse(json);
   if (!parsed.success) throw validationFailed(zodIssues(parsed.error.issues, Payload));
   const { contextInfo, templateData, args } = parsed.data;
-  refuseLong({ args, templateData });
   const recipient = normalizeEmail(contextInfo.recipientEmailAddress);
   if (recipient === null) {
     throw validationFailed([{ path: 'contextInfo.recipientEmailAddress', message: 'must be an ASCII e-mail address' }]);
@@ -60,22 +60,19 @@ export function readPayload(json: unknown, origins: ReadonlySet<string>): AuthMa
   // Real providers omit zero values; an empty one means the same.
   const orgId = textOf(args?.orgID) || query.get('orgID') || query.get('organization') || null;
   const code = textOf(args?.code) || textOf(args?.oTP) || query.get('code') || null;
+  const cleaning = new Cleaning(origins);
+  const url = link === null ? null : hrefOf(link, origins);
+  const words = await cleaning.all('templateData', templateData);
   return {
     eventType: contextInfo.eventType,
     templateKey: TEMPLATE_KEYS.get(contextInfo.eventType) ?? null,
     recipient,
     orgId,
-    args: cleaned(args, origins),
-    code: code === null ? null : scrubbed(code, origins) || null,
-    url: link !== null && isAllowed(link, origins) ? link : null,
-    templateData: cleaned(templateData, origins),
+    args: await cleaning.all('args', args),
+    code: code === null ? null : (await cleaning.text(code)) || null,
+    url,
+    templateData: link === null ? words : { ...words, url: url ?? '' },
   };
-}
-
-/** Whether a mail may contain a link: http(s), no credentials, and one of the origins (docs/reference/identity-provider.md#links). */
-export function isAllowed(link: string, origins: ReadonlySet<string>): boolean {
-  const url = URL.parse(link);
-  return url !== null && url.username === '' && url.password === '' && origins.has(url.origin);
 }
 
 function queryOf(link: string): URLSearchParams {
@@ -89,37 +86,45 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Bound on the provider's texts, which have some thousand characters. They are scanned before anything else of the call is known. */
-const MAX_TEXT = 64 * 1024;
+/** Real payloads nest two levels. */
+const MAX_DEPTH = 64;
 
-function refuseLong(parts: { args: unknown; templateData: unknown }): void {
-  for (const [path, part] of Object.entries(parts)) {
-    if (lengthOf(part) <= MAX_TEXT) continue;
-    throw validationFailed([{ path, message: `must hold at most ${MAX_TEXT} characters of text` }]);
+/** Unescapes strings once and takes links away that a mail may not hold: users choose their names themselves. */
+class Cleaning {
+  readonly #origins: ReadonlySet<string>;
+  readonly #pieces = new TimeSlicer();
+
+  constructor(origins: ReadonlySet<string>) {
+    this.#origins = origins;
   }
-}
 
-/** Characters in all strings of a value. */
-function lengthOf(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 0;
-  return Object.values(value).reduce((sum: number, member) => sum + lengthOf(member), 0);
-}
+  async text(text: string): Promise<string> {
+    return await scrubInPieces(unescapeHtml(text), this.#origins, this.#pieces);
+  }
 
-function scrubbed(text: string, origins: ReadonlySet<string>): string {
-  return scrub(unescapeHtml(text), (link) => isAllowed(link, origins));
-}
+  /** Every string of a part, the names of its members too. VALIDATION_FAILED where it nests too deep. */
+  async all(
+    path: string,
+    part: Readonly<Record<string, unknown>> | null | undefined,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    return (await this.#any(path, part ?? {}, 0)) as Readonly<Record<string, unknown>>;
+  }
 
-/** Every string unescaped once, without links that a mail may not contain: users choose their names themselves. */
-function cleaned(
-  value: Readonly<Record<string, unknown>> | null | undefined,
-  origins: ReadonlySet<string>,
-): Readonly<Record<string, unknown>> {
-  const clean = (item: unknown): unknown => {
-    if (typeof item === 'string') return scrubbed(item, origins);
-    if (Array.isArray(item)) return item.map(clean);
-    if (typeof item !== 'object' || item === null) return item;
-    return Object.fromEntries(Object.entries(item).map(([name, member]) => [name, clean(member)]));
-  };
-  return clean(value ?? {}) as Readonly<Record<string, unknown>>;
+  async #any(path: string, value: unknown, depth: number): Promise<unknown> {
+    const wait = this.#pieces.next();
+    if (wait !== undefined) await wait;
+    if (typeof value === 'string') return await this.text(value);
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth >= MAX_DEPTH)
+      throw validationFailed([{ path, message: `must nest objects and arrays at most ${MAX_DEPTH} deep` }]);
+    if (Array.isArray(value)) {
+      const items: unknown[] = [];
+      for (const item of value) items.push(await this.#any(path, item, depth + 1));
+      return items;
+    }
+    const members: [string, unknown][] = [];
+    for (const [name, member] of Object.entries(value))
+      members.push([await this.text(name), await this.#any(path, member, depth + 1)]);
+    return Object.fromEntries(members);
+  }
 }

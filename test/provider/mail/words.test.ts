@@ -45,56 +45,68 @@ describe('the provider’s texts', () => {
     ['gigi@example.com', 'gigi@example.com'],
     ['Zkopírujte url (viz níže).', 'Zkopírujte url (viz níže).'],
     ['Look:\nhttps://idp.example.com/x', 'Look:\nhttps://idp.example.com/x'],
-  ])("the provider's text is cleaned: %s", (text, left) => {
-    const { templateData } = readPayload(JSON.parse(mailBody({ templateData: { text } }).body), ORIGINS);
+  ])("the provider's text is cleaned: %s", async (text, left) => {
+    const { templateData } = await readPayload(JSON.parse(mailBody({ templateData: { text } }).body), ORIGINS);
     expect(templateData.text).toBe(left);
-    expect(scrub(text, () => true)).toBe(text);
+    expect(scrub(left, ORIGINS)).toBe(left);
   });
 });
 
-describe('the bound on scanned texts', () => {
-  const read = (part: 'args' | 'templateData', text: unknown) => () =>
-    readPayload(JSON.parse(mailBody({ [part]: { text } }).body), ORIGINS);
+describe('long and deep texts', () => {
+  const read = (of: Parameters<typeof mailBody>[0]) => readPayload(JSON.parse(mailBody(of).body), ORIGINS);
 
-  test.each(['args', 'templateData'] as const)(
-    '%s of more than 64 Ki characters are refused, however nested',
-    (part) => {
-      const base = JSON.parse(mailBody().body)[part] as Record<string, unknown>;
-      const length = (value: unknown): number =>
-        typeof value === 'string'
-          ? value.length
-          : Object.values(value ?? {}).reduce((sum, each) => sum + length(each), 0);
-      const { text: _text, ...rest } = base;
-      const left = 64 * 1024 - length(rest);
-      expect(read(part, 'x'.repeat(left))).not.toThrow();
-      expect(read(part, { deep: ['x', 'x'.repeat(left)] })).toThrow(
-        expect.objectContaining({ reason: 'VALIDATION_FAILED' }),
-      );
-    },
-  );
+  test.each(['args', 'templateData'] as const)('%s may fill a body, and are scanned to the end', async (part) => {
+    const words = 'Dobrý den, zde je váš kód. '.repeat(37_000);
+    const hidden = `${words}http://evil.example.com/x evil.example/login ${IDP}/x?a=1 end`;
+    const mail = await read({ [part]: { text: hidden, deep: [['see www.evil.example.com', { [hidden]: hidden }]] } });
+    expect(mail[part].text).toBe(`${words}  ${IDP}/x?a=1 end`);
+    expect(JSON.stringify(mail)).not.toContain('evil.example');
+  });
 
-  test('a code that is a link is dropped', () => {
-    const { code } = readPayload(JSON.parse(mailBody({ args: { code: 'https://evil.example.com/' } }).body), ORIGINS);
+  test('a run without white space that no link can have is dropped where it could hold one', async () => {
+    const run = 'x'.repeat(20_000);
+    const { args } = await read({ args: { plain: `a ${run} b`, link: `a ${run}//evil.example.com b` } });
+    expect([args.plain, args.link]).toEqual([`a ${run} b`, 'a  b']);
+  });
+
+  test('a part that nests deeper than any provider’s is refused, without a fault of the process', async () => {
+    const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
+    await expect(read({ args: { deep: nested(63) } })).resolves.toBeDefined();
+    for (const depth of [64, 400_000]) {
+      await expect(
+        readPayload(
+          { contextInfo: { eventType: 'x', recipientEmailAddress: 'a@b.example.com' }, args: { deep: nested(depth) } },
+          ORIGINS,
+        ),
+      ).rejects.toMatchObject({ reason: 'VALIDATION_FAILED' });
+    }
+  });
+
+  test('a code that is a link is dropped', async () => {
+    const { code } = await readPayload(
+      JSON.parse(mailBody({ args: { code: 'https://evil.example.com/' } }).body),
+      ORIGINS,
+    );
     expect(code).toBeNull();
   });
 });
 
 describe("the mail in the provider's own texts", () => {
-  const of = (templateData: Record<string, unknown>) =>
-    contentOf(readPayload(JSON.parse(mailBody({ templateData }).body), ORIGINS));
+  const of = async (templateData: Record<string, unknown>) =>
+    contentOf(await readPayload(JSON.parse(mailBody({ templateData }).body), ORIGINS), ORIGINS);
 
-  test("the provider's mail keeps line breaks, drops tags, and gives each text its own direction", () => {
+  test("the provider's mail keeps line breaks, drops tags, and gives each text its own direction", async () => {
     const text = 'Name &lt;br&gt;&lt;strong&gt;gigi&lt;/strong&gt;&lt;/br&gt; &lt;img src=x&gt;';
-    const { html, text: plain } = of({ title: 'تهيئة', greeting: '', text });
+    const { html, text: plain } = await of({ title: 'تهيئة', greeting: '', text });
     expect(html).toContain('<h1 dir="auto"');
     expect(html).toContain('<p dir="auto">Name <br>gigi<br> &lt;img src=x&gt;</p>');
     expect(plain).toBe('تهيئة\n\nName \ngigi\n <img src=x>');
   });
 
-  test("the provider's mail has its preheader, where it differs from the title", () => {
-    expect(of({}).preheader).toBe('Provider header');
-    expect(of({ preHeader: 'Provider title' })).not.toHaveProperty('preheader');
-    expect(of({ preHeader: undefined })).not.toHaveProperty('preheader');
+  test("the provider's mail has its preheader, where it differs from the title", async () => {
+    expect((await of({})).preheader).toBe('Provider header');
+    expect(await of({ preHeader: 'Provider title' })).not.toHaveProperty('preheader');
+    expect(await of({ preHeader: undefined })).not.toHaveProperty('preheader');
   });
 });
 
@@ -112,26 +124,26 @@ describe('link and code of a mail', () => {
     ['/ui/login', false],
     ['javascript:alert(1)', false],
     ['', false],
-  ])('%s may appear in a mail: %s', (url, allowed) => {
-    expect(read({ url }).url).toBe(allowed ? url : null);
+  ])('%s may appear in a mail: %s', async (url, allowed) => {
+    expect((await read({ url })).url).toBe(allowed ? url : null);
   });
 
-  test('link and code are found wherever the provider puts them', () => {
+  test('link and code are found wherever the provider puts them', async () => {
     const none = { code: undefined, orgID: undefined };
-    expect(read({ args: { ...none, oTP: '12345678' }, url: `${IDP}/x?organization=7` })).toMatchObject({
+    expect(await read({ args: { ...none, oTP: '12345678' }, url: `${IDP}/x?organization=7` })).toMatchObject({
       code: '12345678',
       orgId: '7',
     });
-    expect(read({ args: none, url: `${IDP}/x?userID=2&orgID=100&codeID=K&code=C%2B1` })).toMatchObject({
+    expect(await read({ args: none, url: `${IDP}/x?userID=2&orgID=100&codeID=K&code=C%2B1` })).toMatchObject({
       code: 'C+1',
       orgId: '100',
     });
-    expect(read({ args: { ...none, orgID: 100 }, url: '' })).toMatchObject({ code: null, orgId: '100' });
-    expect(read({ args: { code: '', orgID: '' }, url: `${IDP}/x?orgID=100&code=7` })).toMatchObject({
+    expect(await read({ args: { ...none, orgID: 100 }, url: '' })).toMatchObject({ code: null, orgId: '100' });
+    expect(await read({ args: { code: '', orgID: '' }, url: `${IDP}/x?orgID=100&code=7` })).toMatchObject({
       code: '7',
       orgId: '100',
     });
-    expect(read({ args: none, url: '' }).orgId).toBeNull();
+    expect((await read({ args: none, url: '' })).orgId).toBeNull();
   });
 
   const good = { eventType: 'x', recipientEmailAddress: 'a@b.example.com' };
@@ -155,8 +167,8 @@ describe('link and code of a mail', () => {
     ],
     ['args', 'must be an object', { contextInfo: good, args: [] }],
     ['', 'must be an object', null],
-  ])('a call without a usable %s is refused: %s', (path, message, json) => {
-    expect(() => readPayload(json, ORIGINS)).toThrow(
+  ])('a call without a usable %s is refused: %s', async (path, message, json) => {
+    await expect(readPayload(json, ORIGINS)).rejects.toThrow(
       expect.objectContaining({ details: expect.objectContaining({ issues: [{ path, message }] }) }),
     );
   });
