@@ -151,7 +151,10 @@ describe.each(['over gRPC', 'over Connect', 'in this process'])('the questions, 
     await expect(half).rejects.toBeInstanceOf(InvalidQuestionError);
     await expect(half).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'INCOMPLETE_RESOURCE' });
     await expect(client.check({ ...READ, email: '' })).rejects.toMatchObject({ violations: [{ field: 'email' }] });
-    expect(await client.allowed({ ...READ, email: '' })).toBe(false);
+    await expect(client.allowed({ ...READ, email: '' })).rejects.toBeInstanceOf(InvalidQuestionError);
+    const tooLong = { ...READ, email: `${'a'.repeat(400)}@example.com` };
+    await expect(client.allowed(tooLong)).rejects.toMatchObject({ violations: [{ field: 'email' }] });
+    expect(await client.allowed(READ, { minRevision: '999999.x' })).toBe(false);
     expect(warnings).toMatchObject([expect.stringContaining('about read in shop')]);
     expect(warnings.join()).not.toContain(HOLDER);
   });
@@ -232,7 +235,8 @@ describe('checks of one turn', () => {
       ...asked.map(() => ({ allowed: false })),
     ]);
     expect(await calls('BatchCheck')).toBe(before + 1);
-    const mixed = await Promise.allSettled([client.check(READ), client.check({ ...READ, email: '' })]);
+    const tooLong = `${'a'.repeat(400)}@example.com`;
+    const mixed = await Promise.allSettled([client.check(READ), client.check({ ...READ, email: tooLong })]);
     expect(mixed).toMatchObject([{ status: 'fulfilled', value: { allowed: true } }, { status: 'rejected' }]);
     await turn();
     const alone = await calls('Check');

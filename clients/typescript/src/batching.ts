@@ -1,20 +1,18 @@
 /** Checks that are made in one turn of the event loop go to the service in one call. */
 
 import { InvalidQuestionError } from './errors.ts';
-import type { Decision, Question } from './types.ts';
+import { type CheckFields, MOST } from './questions.ts';
+import type { Decision } from './types.ts';
 
 interface Waiting {
-  readonly question: Question;
+  readonly question: CheckFields;
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** The most checks of one call. */
-const MOST = 1000;
-
 export interface Askers {
-  one(question: Question): Promise<Decision>;
-  many(questions: readonly Question[]): Promise<readonly Decision[]>;
+  one(question: CheckFields): Promise<Decision>;
+  many(questions: readonly CheckFields[]): Promise<readonly Decision[]>;
 }
 
 export class Batching {
@@ -25,7 +23,7 @@ export class Batching {
     this.#askers = askers;
   }
 
-  check(question: Question): Promise<Decision> {
+  check(question: CheckFields): Promise<Decision> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ question, resolve, reject });
       if (this.#waiting.length === 1) setImmediate(() => this.#send());

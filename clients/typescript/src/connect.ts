@@ -8,6 +8,8 @@ import { Code, ConnectError, type Transport as Wire } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.ts';
 import { errorOf, type UsherError } from './errors.ts';
+import type { Faults, Members, Shape } from './faults.ts';
+import { readDeadline, readKey, readSettings, readTls, readUrl } from './settings.ts';
 import { DEADLINE_MS, type Transport } from './transport.ts';
 import type { AskOptions } from './types.ts';
 
@@ -30,9 +32,20 @@ const MORE_TRIES = 3;
 const AGAIN_MS = 50;
 const MOST_AGAIN_MS = 200;
 
-/** For `createUsher({ transport })`. */
+const SHAPE: Shape = {
+  name: 'what a transport is made with',
+  members: ['url', 'key', 'ca', 'certificate', 'deadlineMs'],
+  meant: { address: 'write url, of the gateway', plaintext: 'the scheme of url says so' },
+};
+
+/** For `createUsher({ transport })`. Throws InvalidQuestionError for options that it does not know or cannot read. */
 export function connectTransport(options: ConnectTransportOptions): Transport {
-  return new ConnectHttp(options);
+  return new ConnectHttp(readSettings(options, 'options', SHAPE, settingsOf));
+}
+
+function settingsOf(members: Members, faults: Faults): ConnectTransportOptions {
+  const key = readKey(members, faults);
+  return { url: readUrl(members, faults), key, deadlineMs: readDeadline(members, faults), ...readTls(members, faults) };
 }
 
 class ConnectHttp implements Transport {

@@ -14,6 +14,7 @@ import {
 } from '@bufbuild/protobuf';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { toUsherError } from './errors.ts';
+import { malformed } from './faults.ts';
 import { DEADLINE_MS, type Transport } from './transport.ts';
 import type { AskOptions } from './types.ts';
 
@@ -62,6 +63,17 @@ const CHANNEL = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 2000,
 };
+
+/** Throws InvalidQuestionError for what grpc-js cannot make a connection of. */
+export function connectionTo(options: ConnectionOptions): Connection {
+  try {
+    return new Connection(options);
+  } catch (error) {
+    const field =
+      options.ca === undefined && options.certificate === undefined ? 'address' : 'address, ca or certificate';
+    throw malformed(field, `gRPC says: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+}
 
 /** The fields of a message, or a message. */
 type Init<M extends DescMethod> = MessageInitShape<M['input']>;

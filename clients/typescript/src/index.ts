@@ -12,6 +12,7 @@ export { createUsher, type UsherOptions } from './remote.ts';
 export type {
   Allowed,
   AskOptions,
+  BulkQuestion,
   Change,
   Changes,
   Decision,

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Engine } from '../../../src/engine/engine.ts';
 import { isAllowed, PROTO_FIELDS, readQuestion } from '../../../src/engine/question.ts';
-import type { Question as Asked, Decision as Decided, FactsSource } from '../../../src/engine/types.ts';
+import type { FactsSource } from '../../../src/engine/types.ts';
 import { withCallerPath } from '../../../src/engine/unknown-codes.ts';
 import { untilAborted } from '../../../src/engine/waiting.ts';
 import type { BulkCheckResponse, EffectiveResponse } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
@@ -16,14 +16,33 @@ import { answersOf } from '../../../src/rpc/methods.ts';
 import { PROTO } from '../../../src/rpc/naming.ts';
 import { UpstreamLink } from '../../../src/upstream/link.ts';
 import { remoteFacts } from '../../../src/upstream/remote-facts.ts';
-import { Connection, type ConnectionOptions } from './connection.ts';
+import { type ConnectionOptions, connectionTo } from './connection.ts';
 import { UnavailableError } from './errors.ts';
+import type { Faults, Members, Shape } from './faults.ts';
 import { engineError } from './local-errors.ts';
-import { askedLevel, checkFields, decisionOf, heldOf, levelOf, sourceOf, subjectFields } from './messages.ts';
-import { orDenied, RemoteUsher } from './remote.ts';
+import { decisionOf, heldOf, levelOf, sourceOf } from './messages.ts';
+import {
+  type CheckFields,
+  readBatch,
+  readBulk,
+  readCheckForEngine,
+  readSubject,
+  requireWellFormed,
+} from './questions.ts';
+import { fresh, orDenied, RemoteUsher } from './remote.ts';
+import {
+  CONNECTION_MEANT,
+  CONNECTION_MEMBERS,
+  readAsk,
+  readBound,
+  readConnection,
+  readLog,
+  readSettings,
+} from './settings.ts';
 import type {
   Allowed,
   AskOptions,
+  BulkQuestion,
   Changes,
   Decision,
   Explanation,
@@ -74,9 +93,24 @@ const RETRY_MS = 100;
 /** Between two attempts to follow the service for the first time. */
 const AGAIN_MS = 300;
 
-/** The engine in this process. It asks for nothing before the first question, but connects at once. */
+const BOUNDS = ['maxStalenessMs', 'ttlMs', 'megabytes'] as const;
+const SHAPE: Shape = {
+  name: 'what a client is made with',
+  members: [...CONNECTION_MEMBERS, ...BOUNDS, 'log'],
+  meant: { ...CONNECTION_MEANT, transport: 'the engine is fed over gRPC: write address', batch: 'nothing is sent' },
+};
+
+/**
+ * The engine in this process. It asks for nothing before the first question, but connects at once. Throws InvalidQuestionError for
+ * options that it does not know or cannot read.
+ */
 export function createLocalUsher(options: LocalUsherOptions): LocalUsher {
-  return new LocalEngine(options);
+  return new LocalEngine(readSettings(options, 'options', SHAPE, optionsOf));
+}
+
+function optionsOf(members: Members, faults: Faults): LocalUsherOptions {
+  const [maxStalenessMs, ttlMs, megabytes] = BOUNDS.map((name) => readBound(members, name, faults));
+  return { ...readConnection(members, faults), maxStalenessMs, ttlMs, megabytes, log: readLog(members, faults) };
 }
 
 class LocalEngine implements LocalUsher {
@@ -99,6 +133,8 @@ class LocalEngine implements LocalUsher {
     this.#deadlineMs = deadlineMs;
     this.#log = log;
     const clock = systemClock;
+    // First: it says what is wrong with an address or a certificate.
+    this.#remote = new RemoteUsher(connectionTo(options), { batch: false, log });
     this.#link = new UpstreamLink({ address, key: key ?? null, ca, certificate, plaintext: plaintext ?? null, clock });
     const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
     const source = remoteFacts({ link: this.#link, ttlMs, clock, log: quiet, head: () => this.#engine.tail.head });
@@ -116,7 +152,6 @@ class LocalEngine implements LocalUsher {
       },
     });
     this.#answers = answersOf(this.#engine);
-    this.#remote = new RemoteUsher(new Connection(options), { batch: false, log });
     this.#ready = this.#start();
     // Whoever asks is told.
     this.#ready.catch(() => undefined);
@@ -137,23 +172,36 @@ class LocalEngine implements LocalUsher {
   }
 
   peek(question: Question): Decision | undefined {
-    this.#checkStaleness();
+    const fields = readCheckForEngine(question);
+    this.#checkStaleness(fields);
+    return this.#peek(fields);
+  }
+
+  /** For whoever has looked at the staleness. */
+  #peek(fields: CheckFields): Decision | undefined {
+    const { revision } = this.#engine;
     try {
-      const asked = read(question);
-      if (asked === null) return { allowed: false, level: null, source: null, revision: this.#engine.revision };
+      const asked = readQuestion(fields, PROTO_FIELDS);
+      if (asked === null) return { allowed: false, level: null, source: null, revision };
       const decided = this.#engine.peek(asked);
-      return decided === null ? undefined : answerOf(decided, question, this.#engine.revision);
+      if (decided === null) return undefined;
+      const allowed = isAllowed(decided, fields.accessLevel);
+      return { allowed, level: levelOf(decided.level), source: sourceOf(decided.source), revision };
     } catch (error) {
+      requireWellFormed(fields);
       throw engineError(withCallerPath(error, PATHS));
     }
   }
 
-  async check(question: Question, options: AskOptions = {}): Promise<Decision> {
+  async check(question: Question, given?: AskOptions): Promise<Decision> {
+    const fields = readCheckForEngine(question);
+    const options = readAsk(given);
     if (options.minRevision === undefined && this.stalenessMs <= this.#maxStalenessMs) {
-      const answer = this.peek(question);
+      const answer = this.#peek(fields);
       if (answer !== undefined) return answer;
     }
-    const answer = await this.#ask('check', checkFields(question, options), options);
+    requireWellFormed(fields);
+    const answer = await this.#ask('check', fresh(fields, options), options);
     const { revision, ...said } = answer as Parameters<typeof decisionOf>[0] & { revision: string };
     return decisionOf(said, revision);
   }
@@ -162,28 +210,29 @@ class LocalEngine implements LocalUsher {
     return await orDenied(() => this.check(question, options), question, this.#log);
   }
 
-  async bulkCheck(
-    subject: Subject & { readonly permissions: readonly string[]; readonly level?: 'view' | 'edit' | undefined },
-    options: AskOptions = {},
-  ): Promise<ReadonlyMap<string, Decision>> {
-    const fields = { permissions: subject.permissions, accessLevel: askedLevel(subject.level) };
-    const answer = await this.#ask('bulkCheck', { ...subjectFields(subject, options), ...fields }, options);
+  async bulkCheck(subject: BulkQuestion, given?: AskOptions): Promise<ReadonlyMap<string, Decision>> {
+    const fields = readBulk(subject);
+    const options = readAsk(given);
+    const answer = await this.#ask('bulkCheck', fresh(fields, options), options);
     const { results, revision } = answer as unknown as BulkCheckResponse;
     return new Map(results.map((result) => [result.permission, decisionOf(result, revision)]));
   }
 
-  async batchCheck(questions: readonly Question[], options: AskOptions = {}): Promise<readonly Decision[]> {
-    const { minRevision = '' } = options;
-    const request = { checks: questions.map((question) => checkFields(question)), minRevision };
+  async batchCheck(questions: readonly Question[], given?: AskOptions): Promise<readonly Decision[]> {
+    const checks = readBatch(questions);
+    const options = readAsk(given);
+    const request = { checks, minRevision: options.minRevision ?? '' };
     const { results, revision } = (await this.#ask('batchCheck', request, options)) as unknown as BulkCheckResponse;
     return results.map((result) => decisionOf(result, revision));
   }
 
   async effective(
     subject: Subject,
-    options: AskOptions = {},
+    given?: AskOptions,
   ): Promise<{ readonly revision: string; readonly permissions: readonly Held[] }> {
-    const answer = await this.#ask('effective', subjectFields(subject, options), options);
+    const fields = readSubject(subject);
+    const options = readAsk(given);
+    const answer = await this.#ask('effective', fresh(fields, options), options);
     const { permissions, revision } = answer as unknown as EffectiveResponse;
     return { revision, permissions: permissions.map(heldOf) };
   }
@@ -239,9 +288,11 @@ class LocalEngine implements LocalUsher {
     }
   }
 
-  #checkStaleness(): void {
+  /** A question that is wrong is so at any time. */
+  #checkStaleness(asked?: CheckFields): void {
     const age = this.stalenessMs;
     if (age <= this.#maxStalenessMs) return;
+    if (asked !== undefined) requireWellFormed(asked);
     const since = Number.isFinite(age) ? `for ${Math.round(age)} ms` : 'yet';
     throw new UnavailableError(`No word from Usher ${since}: nothing is answered.`, {
       code: 'UNAVAILABLE',
@@ -275,17 +326,6 @@ class LocalEngine implements LocalUsher {
       },
     };
   }
-}
-
-function read({ email, app, permission, resource }: Question): Asked | null {
-  const resourceType = resource === undefined ? '' : resource.type;
-  const resourceId = resource === undefined ? '' : resource.id;
-  return readQuestion({ email, app, permission, resourceType, resourceId }, PROTO_FIELDS);
-}
-
-function answerOf(decided: Decided, { level }: Question, revision: string): Decision {
-  const allowed = level === undefined ? decided.granted : isAllowed(decided, askedLevel(level));
-  return { allowed, level: levelOf(decided.level), source: sourceOf(decided.source), revision };
 }
 
 function wallOffset(): number {

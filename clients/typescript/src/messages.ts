@@ -1,8 +1,6 @@
-/** Between the questions and answers of this package and the messages of usher.permission.v1. */
+/** The answers of this package, of the messages of usher.permission.v1. */
 
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
-  type CheckRequestSchema,
   type CheckResponse,
   type EffectiveResponse,
   type ExplainResponse,
@@ -10,39 +8,13 @@ import {
   type WatchResponse,
   type Change as WireChange,
 } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
-import type {
-  AskOptions,
-  Change,
-  Changes,
-  Decision,
-  Explanation,
-  Held,
-  Level,
-  Question,
-  Source,
-  Subject,
-} from './types.ts';
+import type { Change, Changes, Decision, Explanation, Held, Level, Source } from './types.ts';
 
 const LEVELS: readonly (Level | null)[] = [null, 'allowed', 'view', 'edit'];
 const SOURCES: readonly (Source | null)[] = [null, 'role', 'override', 'superadmin', 'app_admin'];
-/** The numbers of AccessLevel. */
-const ASKED = { view: 2, edit: 3 } as const;
-
 export const levelOf = (level: number): Level | null => LEVELS[level] ?? null;
 export const sourceOf = (source: number): Source | null => SOURCES[source] ?? null;
-export const askedLevel = (level: 'view' | 'edit' | undefined): 0 | 2 | 3 => (level === undefined ? 0 : ASKED[level]);
 export const isAll = (scope: ResourceScope): boolean => scope === ResourceScope.ALL_EXCEPT;
-
-export function subjectFields({ email, app, resource }: Subject, { minRevision = '' }: AskOptions = {}) {
-  return { email, app, resourceType: resource?.type ?? '', resourceId: resource?.id ?? '', minRevision };
-}
-
-export function checkFields(question: Question, options?: AskOptions) {
-  const { permission, level } = question;
-  return { ...subjectFields(question, options), permission, accessLevel: askedLevel(level) } satisfies MessageInitShape<
-    typeof CheckRequestSchema
-  >;
-}
 
 /** What a message says; `revision` where it stands beside several answers. */
 export function decisionOf(

@@ -1,6 +1,9 @@
 /** Notifications to people, over REST: inbox, e-mail and push, as their types and preferences say. */
 
 import { kindOf, UsherError, type Violation } from './errors.ts';
+import { type Faults, type Members, requiredText, type Shape } from './faults.ts';
+import { textsOf } from './questions.ts';
+import { readDeadline, readKey, readSettings, readUrl } from './settings.ts';
 
 export interface NotifierOptions {
   /** Of the gateway, such as `https://usher.example.com`. */
@@ -44,10 +47,23 @@ const DEADLINE_MS = 5000;
 const TRIES = 3;
 const AGAIN_MS = 200;
 
-export function createNotifier({ url, key, deadlineMs = DEADLINE_MS }: NotifierOptions): Notifier {
-  const endpoint = new URL('/api/internal/notifications', url);
+const SHAPE: Shape = {
+  name: 'what a notifier is made with',
+  members: ['url', 'key', 'deadlineMs'],
+  meant: { address: 'write url, of the gateway', apiKey: 'write key' },
+};
+const NOTIFICATION: Shape = {
+  name: 'a notification',
+  members: ['app', 'to', 'type', 'subject', 'body', 'url', 'payload', 'idempotencyKey'],
+  meant: { appCode: 'write app', recipients: 'write to', text: 'write body', link: 'write url', data: 'write payload' },
+};
+
+/** Throws InvalidQuestionError for options that it does not know or cannot read; `notify` rejects with it likewise. */
+export function createNotifier(options: NotifierOptions): Notifier {
+  const { endpoint, key, deadlineMs } = readSettings(options, 'options', SHAPE, settingsOf);
   return {
-    notify: async ({ app, to, ...rest }) => {
+    notify: async (notification) => {
+      const { app, to, ...rest } = readSettings(notification, 'notification', NOTIFICATION, notificationOf);
       const body = JSON.stringify({ appCode: app, recipients: to, ...rest });
       const signal = AbortSignal.timeout(deadlineMs);
       for (let tries = rest.idempotencyKey === undefined ? 1 : TRIES; ; tries--) {
@@ -60,6 +76,22 @@ export function createNotifier({ url, key, deadlineMs = DEADLINE_MS }: NotifierO
       }
     },
   };
+}
+
+function settingsOf(members: Members, faults: Faults) {
+  const url = readUrl(members, faults);
+  if (!members.has('key')) faults.add('key', 'is required');
+  const key = readKey(members, faults) ?? '';
+  const deadlineMs = readDeadline(members, faults) ?? DEADLINE_MS;
+  faults.throwIfAny();
+  return { endpoint: new URL('/api/internal/notifications', url), key, deadlineMs };
+}
+
+/** What it says beyond its addresses, the service reads as strictly. */
+function notificationOf(members: Members, faults: Faults): Notification {
+  const app = requiredText(members, 'app', '', faults);
+  const to = textsOf(members.get('to'), 'to', 'addresses', faults);
+  return { ...Object.fromEntries(members), app, to };
 }
 
 async function send(endpoint: URL, key: string, body: string, signal: AbortSignal): Promise<readonly Accepted[]> {

@@ -2,23 +2,35 @@
 
 import { PermissionService } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
 import { Batching } from './batching.ts';
-import { Connection, type ConnectionOptions } from './connection.ts';
+import { type ConnectionOptions, connectionTo } from './connection.ts';
+import { InvalidQuestionError } from './errors.ts';
+import type { Faults, Members, Shape } from './faults.ts';
+import { decisionOf, explanationOf, heldOf, isAll, levelOf, sourceOf } from './messages.ts';
 import {
-  askedLevel,
-  checkFields,
-  decisionOf,
-  explanationOf,
-  heldOf,
-  isAll,
-  levelOf,
-  sourceOf,
-  subjectFields,
-} from './messages.ts';
+  type CheckFields,
+  readAboutEverybody,
+  readAboutRecords,
+  readBatch,
+  readBulk,
+  readCheck,
+  readSubject,
+} from './questions.ts';
+import {
+  CONNECTION_MEANT,
+  CONNECTION_MEMBERS,
+  hasMethod,
+  readAsk,
+  readBoolean,
+  readConnection,
+  readLog,
+  readSettings,
+} from './settings.ts';
 import { inSpan } from './spans.ts';
 import type { Transport } from './transport.ts';
 import type {
   Allowed,
   AskOptions,
+  BulkQuestion,
   Changes,
   Decision,
   Explanation,
@@ -42,9 +54,36 @@ interface AskerOptions {
 /** Over gRPC to an address, or by another transport: `connectTransport` of `@usher-service/client/connect`. */
 export type UsherOptions = AskerOptions & (ConnectionOptions | { readonly transport: Transport });
 
-/** The questions of a service or an edge. Make one for the whole process: it holds one connection. */
+const SHAPE: Shape = {
+  name: 'what a client is made with',
+  members: [...CONNECTION_MEMBERS, 'transport', 'batch', 'log'],
+  meant: CONNECTION_MEANT,
+};
+
+/**
+ * The questions of a service or an edge. Make one for the whole process: it holds one connection. Throws InvalidQuestionError for
+ * options that it does not know or cannot read.
+ */
 export function createUsher(options: UsherOptions): Usher {
-  return new RemoteUsher('transport' in options ? options.transport : new Connection(options), options);
+  return readSettings(options, 'options', SHAPE, (members, faults) => {
+    const settings = { batch: readBoolean(members, 'batch', faults), log: readLog(members, faults) };
+    return new RemoteUsher(transportOf(members, faults), settings);
+  });
+}
+
+function transportOf(members: Members, faults: Faults): Transport {
+  if (!members.has('transport')) {
+    const connection = readConnection(members, faults);
+    faults.throwIfAny();
+    return connectionTo(connection);
+  }
+  const transport = members.get('transport');
+  if (!hasMethod(transport, 'unary')) faults.add('transport', `must be one that a function of this package has made`);
+  for (const name of CONNECTION_MEMBERS) {
+    if (members.has(name)) faults.add(name, 'is an option of the transport: give it where that is made');
+  }
+  faults.throwIfAny();
+  return transport as Transport;
 }
 
 const { method } = PermissionService;
@@ -58,77 +97,79 @@ export class RemoteUsher implements Usher {
     this.#transport = transport;
     this.#log = log;
     const askers = {
-      one: (question: Question) => this.#check(question),
-      many: (questions: readonly Question[]) => this.batchCheck(questions),
+      one: (fields: CheckFields) => this.#check(fields, NO_OPTIONS),
+      many: (checks: readonly CheckFields[]) => this.#batchCheck(checks, NO_OPTIONS),
     };
     this.#batching = batch ? new Batching(askers) : null;
   }
 
-  check(question: Question, options?: AskOptions): Promise<Decision> {
-    return this.#batching === null || options !== undefined
-      ? this.#check(question, options)
-      : this.#batching.check(question);
+  async check(question: Question, options?: AskOptions): Promise<Decision> {
+    const fields = readCheck(question);
+    if (this.#batching !== null && options === undefined) return await this.#batching.check(fields);
+    return await this.#check(fields, readAsk(options));
   }
 
   async allowed(question: Question, options?: AskOptions): Promise<boolean> {
     return await orDenied(() => this.check(question, options), question, this.#log);
   }
 
-  #check(question: Question, options?: AskOptions): Promise<Decision> {
-    return inSpan('check', question.app, async () => {
-      const answer = await this.#transport.unary(method.check, checkFields(question, options), options);
+  #check(fields: CheckFields, options: AskOptions): Promise<Decision> {
+    return inSpan('check', fields.app, async () => {
+      const answer = await this.#transport.unary(method.check, fresh(fields, options), options);
       return decisionOf(answer, answer.revision);
     });
   }
 
-  bulkCheck(
-    subject: Subject & { readonly permissions: readonly string[]; readonly level?: 'view' | 'edit' | undefined },
-    options?: AskOptions,
-  ): Promise<ReadonlyMap<string, Decision>> {
-    return inSpan('bulkCheck', subject.app, async () => {
-      const fields = { permissions: [...subject.permissions], accessLevel: askedLevel(subject.level) };
-      const request = { ...subjectFields(subject, options), ...fields };
-      const { results, revision } = await this.#transport.unary(method.bulkCheck, request, options);
+  async bulkCheck(subject: BulkQuestion, given?: AskOptions): Promise<ReadonlyMap<string, Decision>> {
+    const fields = readBulk(subject);
+    const options = readAsk(given);
+    return await inSpan('bulkCheck', fields.app, async () => {
+      const answer = await this.#transport.unary(method.bulkCheck, fresh(fields, options), options);
+      const { results, revision } = answer;
       return new Map(results.map((result) => [result.permission, decisionOf(result, revision)]));
     });
   }
 
-  batchCheck(questions: readonly Question[], options: AskOptions = {}): Promise<readonly Decision[]> {
-    return inSpan('batchCheck', questions[0]?.app ?? '', async () => {
-      const { minRevision = '' } = options;
-      const request = { checks: questions.map((question) => checkFields(question)), minRevision };
+  async batchCheck(questions: readonly Question[], options?: AskOptions): Promise<readonly Decision[]> {
+    return await this.#batchCheck(readBatch(questions), readAsk(options));
+  }
+
+  #batchCheck(checks: readonly CheckFields[], options: AskOptions): Promise<readonly Decision[]> {
+    return inSpan('batchCheck', checks[0]?.app ?? '', async () => {
+      const request = { checks: [...checks], minRevision: options.minRevision ?? '' };
       const { results, revision } = await this.#transport.unary(method.batchCheck, request, options);
-      if (results.length !== questions.length) throw new Error('the answers do not match the questions');
+      if (results.length !== checks.length) throw new Error('the answers do not match the questions');
       return results.map((result) => decisionOf(result, revision));
     });
   }
 
-  effective(
+  async effective(
     subject: Subject,
-    options?: AskOptions,
+    given?: AskOptions,
   ): Promise<{ readonly revision: string; readonly permissions: readonly Held[] }> {
-    return inSpan('effective', subject.app, async () => {
-      const { permissions, revision } = await this.#transport.unary(
-        method.effective,
-        subjectFields(subject, options),
-        options,
-      );
-      return { revision, permissions: permissions.map(heldOf) };
+    const fields = readSubject(subject);
+    const options = readAsk(given);
+    return await inSpan('effective', fields.app, async () => {
+      const answer = await this.#transport.unary(method.effective, fresh(fields, options), options);
+      return { revision: answer.revision, permissions: answer.permissions.map(heldOf) };
     });
   }
 
-  explain(question: Question, options?: AskOptions): Promise<Explanation> {
-    return inSpan('explain', question.app, async () => {
-      const request = { check: checkFields(question, options) };
+  async explain(question: Question, given?: AskOptions): Promise<Explanation> {
+    const fields = readCheck(question);
+    const options = readAsk(given);
+    return await inSpan('explain', fields.app, async () => {
+      const request = { check: fresh(fields, options) };
       return explanationOf(await this.#transport.unary(method.explain, request, options));
     });
   }
 
-  async *subjects(question: Omit<Question, 'email'>, options: AskOptions = {}): AsyncGenerator<Allowed> {
-    const { email: _, ...about } = checkFields({ ...question, email: '' }, options);
+  async *subjects(question: Omit<Question, 'email'>, given?: AskOptions): AsyncGenerator<Allowed> {
+    const fields = readAboutEverybody(question);
+    const options = readAsk(given);
     for (let pageToken = ''; ; ) {
-      const page = await inSpan('listSubjects', question.app, () =>
-        this.#transport.unary(method.listSubjects, { ...about, pageToken, pageSize: 1000 }, options),
+      const page = await inSpan('listSubjects', fields.app, () =>
+        this.#transport.unary(method.listSubjects, { ...fresh(fields, options), pageToken, pageSize: 1000 }, options),
       );
       for (const { email, accessLevel, source } of page.subjects) {
         yield { email, level: levelOf(accessLevel), source: sourceOf(source) };
@@ -140,14 +181,14 @@ export class RemoteUsher implements Usher {
 
   async resources(
     question: Omit<Question, 'resource'> & { readonly resourceType: string },
-    options: AskOptions = {},
+    given?: AskOptions,
   ): Promise<Reach> {
-    const { resourceType, ...asked } = question;
-    const { resourceId: _, ...about } = checkFields(asked, options);
+    const fields = readAboutRecords(question);
+    const options = readAsk(given);
     const resourceIds: string[] = [];
     for (let pageToken = ''; ; ) {
-      const request = { ...about, resourceType, pageToken, pageSize: 10_000 };
-      const page = await inSpan('listResources', question.app, () =>
+      const request = { ...fresh(fields, options), pageToken, pageSize: 10_000 };
+      const page = await inSpan('listResources', fields.app, () =>
         this.#transport.unary(method.listResources, request, options),
       );
       resourceIds.push(...page.resourceIds);
@@ -156,7 +197,7 @@ export class RemoteUsher implements Usher {
     }
   }
 
-  watch(options: WatchOptions = {}): AsyncIterable<Changes> {
+  watch(options?: WatchOptions): AsyncIterable<Changes> {
     return watch(this.#transport, options);
   }
 
@@ -165,15 +206,24 @@ export class RemoteUsher implements Usher {
   }
 }
 
-/** Whether the answer is yes. Trouble is no, and a line in the log, without the address. */
-export async function orDenied(
-  ask: () => Promise<Decision>,
-  { app, permission }: Question,
-  log: Log,
-): Promise<boolean> {
+const NO_OPTIONS: AskOptions = {};
+
+/** The same question, answered as fresh as the options say. */
+export function fresh<T extends { minRevision: string }>(fields: T, { minRevision }: AskOptions): T {
+  return minRevision === undefined ? fields : { ...fields, minRevision };
+}
+
+/**
+ * Whether the answer is yes. Trouble is no, and a line in the log, without the address. A question that is wrong is thrown: it is a
+ * mistake of the program, and would be one at the next try, too.
+ */
+export async function orDenied(ask: () => Promise<Decision>, question: Question, log: Log): Promise<boolean> {
   try {
     return (await ask()).allowed;
   } catch (error) {
+    // A revision that the service does not know is one of a database that was restored.
+    if (error instanceof InvalidQuestionError && error.reason !== 'UNKNOWN_REVISION') throw error;
+    const { app, permission } = question;
     log.warn(
       `usher: no answer about ${permission} in ${app}: ${error instanceof Error ? error.message : String(error)} Denied.`,
     );

@@ -27,6 +27,12 @@ export interface Question extends Subject {
   readonly level?: 'view' | 'edit' | undefined;
 }
 
+/** Up to 1,000 permissions of one user in one application. */
+export interface BulkQuestion extends Subject {
+  readonly permissions: readonly string[];
+  readonly level?: Question['level'];
+}
+
 export interface Decision {
   readonly allowed: boolean;
   /** The level held; null for nothing. */
@@ -105,16 +111,16 @@ export interface WatchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The questions. Those that give a Promise reject with UsherError, but for `allowed`. */
+/**
+ * The questions. Those that give a Promise reject with UsherError; a question that is wrong rejects with InvalidQuestionError, before
+ * anything is sent: an unknown member, a wrong type, an unknown level, half of a record.
+ */
 export interface Usher {
   check(question: Question, options?: AskOptions): Promise<Decision>;
-  /** Whether it is allowed. Never rejects: trouble is false, and is logged. */
+  /** Whether it is allowed. Trouble is false, and is logged. Rejects with InvalidQuestionError alone, where the question is wrong. */
   allowed(question: Question, options?: AskOptions): Promise<boolean>;
-  /** Up to 1,000 permissions of one user in one application, at one revision; by code. */
-  bulkCheck(
-    subject: Subject & { readonly permissions: readonly string[]; readonly level?: 'view' | 'edit' | undefined },
-    options?: AskOptions,
-  ): Promise<ReadonlyMap<string, Decision>>;
+  /** At one revision; by code. */
+  bulkCheck(subject: BulkQuestion, options?: AskOptions): Promise<ReadonlyMap<string, Decision>>;
   /** Up to 1,000 questions at one revision, answered in their order. */
   batchCheck(questions: readonly Question[], options?: AskOptions): Promise<readonly Decision[]>;
   /** Every permission that the application defines. */

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { PermissionService } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
 import { toUsherError, UnavailableError } from './errors.ts';
 import { changesOf } from './messages.ts';
+import { readWatch } from './settings.ts';
 import type { Transport } from './transport.ts';
 import type { Changes, WatchOptions } from './types.ts';
 
@@ -10,10 +11,8 @@ const AGAIN_MS = 100;
 const MOST_AGAIN_MS = 5000;
 
 /** The changes, until `signal` is aborted. A stream that ends is opened anew after the last revision. Rejects where it is refused. */
-export async function* watch(
-  transport: Transport,
-  { apps = [], since = '', signal }: WatchOptions,
-): AsyncGenerator<Changes, void> {
+export async function* watch(transport: Transport, options?: WatchOptions): AsyncGenerator<Changes, void> {
+  const { apps, since, signal } = readWatch(options);
   let sinceRevision = since;
   for (let failures = 0; signal?.aborted !== true; ) {
     const attempt = new AbortController();
