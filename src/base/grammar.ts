@@ -11,6 +11,7 @@ export const LIMITS = {
   emailLocal: 64,
   slug: 64,
   permission: 128,
+  role: 64,
   resourceId: 256,
   url: 2048,
   revision: 64,
@@ -25,7 +26,9 @@ export const RULES = {
   email: `an e-mail address such as ada@example.com: ASCII, one @ with a host name after it, at most ${LIMITS.email} characters`,
   slug: `lower-case letters and digits, with single . _ - between them, at most ${LIMITS.slug} characters`,
   applicationCode: `lower-case letters and digits, with single . _ - between them, at most ${LIMITS.slug} characters, and not inbox, stream or preferences`,
-  permissionCode: `letters and digits, with single . _ - between them, at most ${LIMITS.permission} characters`,
+  permissionCode: `letters and digits, with single . _ : / - between them, at most ${LIMITS.permission} characters`,
+  roleCode: `letters and digits, with single . _ : - between them, at most ${LIMITS.role} characters`,
+  noWildcard: 'there are no wildcards: name each code, without *',
   resourceId: `1 to ${LIMITS.resourceId} characters, without control characters or lone surrogates`,
   language: 'a lower-case language code with an optional region, such as cs, en or pt-br',
   timeZone: 'an IANA time zone such as Europe/Prague',
@@ -39,12 +42,18 @@ const LOCAL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
 const HOST =
   /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 const SLUG = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/;
-const PERMISSION = /^[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*$/;
+const PERMISSION = /^[A-Za-z0-9]+(?:[._:/-][A-Za-z0-9]+)*$/;
+const ROLE = /^[A-Za-z0-9]+(?:[._:-][A-Za-z0-9]+)*$/;
 const LANGUAGE = /^[a-z]{2,3}(?:-(?:[a-z]{2}|[0-9]{3}))?$/;
 const CONTROL = /\p{Cc}/u;
 
 /** Forms without their lengths and reserved words, for JSON Schema. */
-export const PATTERNS = { slug: SLUG.source, permissionCode: PERMISSION.source, language: LANGUAGE.source } as const;
+export const PATTERNS = {
+  slug: SLUG.source,
+  permissionCode: PERMISSION.source,
+  roleCode: ROLE.source,
+  language: LANGUAGE.source,
+} as const;
 const ASCII_SPACE = '\t\n\v\f\r ';
 const UPPER = /[A-Z]/g;
 
@@ -80,7 +89,7 @@ export function isHostName(text: string): boolean {
   return text.includes(':') && text.length <= 45 && URL.canParse(`http://[${text}]`);
 }
 
-/** Application, role, entity and notification type codes, brand slugs, template keys. */
+/** Application, entity and notification type codes, brand slugs, template keys. */
 export function isSlug(text: string): boolean {
   return text.length <= LIMITS.slug && SLUG.test(text);
 }
@@ -90,9 +99,14 @@ export function isApplicationCode(text: string): boolean {
   return isSlug(text) && !RESERVED_APPLICATION_CODES.has(text);
 }
 
-/** Like a slug, but with upper-case letters too and up to 128 characters. */
+/** Codes as other systems write them, such as `read:orders`, `files/write` and `s3:GetObject`. */
 export function isPermissionCode(text: string): boolean {
   return text.length <= LIMITS.permission && PERMISSION.test(text);
+}
+
+/** Like a permission code without `/`: role codes stand in paths. */
+export function isRoleCode(text: string): boolean {
+  return text.length <= LIMITS.role && ROLE.test(text);
 }
 
 /** 1 to 256 characters, no control characters, no lone surrogates (PostgreSQL cannot store those, and replacing them makes ids collide). */

@@ -144,7 +144,7 @@ function malformedPart({ email, app, permission, resourceType }: Question): stri
   if (normalizeEmail(email) === null) return `${JSON.stringify(email)} is not an e-mail address`;
   if (!isSlug(app)) return `${JSON.stringify(app)} is not an application code (${codes})`;
   if (!isPermissionCode(permission)) {
-    return `${JSON.stringify(permission)} is not a permission code (letters and digits, joined by . _ or -, at most 128)`;
+    return `${JSON.stringify(permission)} is not a permission code (letters and digits, joined by . _ : / or -, at most 128)`;
   }
   if (resourceType !== undefined && !isSlug(resourceType)) {
     return `${JSON.stringify(resourceType)} is not a resource type (${codes})`;

@@ -3,7 +3,10 @@ import type { Fact, Lease, ResourceOverrides } from './facts.ts';
 import type { Policy } from './policy.ts';
 import type { Decision, MemberFacts, PersonFacts, Question } from './types.ts';
 
-/** The fields of a question in the order of the key. The free text comes last, so that no two questions share a key. */
+/**
+ * The fields of a question in the order of the key. No two questions share a key: the free text comes last, and of the others
+ * only a permission can hold `:`, which is written `%3A` (no code holds `%`).
+ */
 export const KEY_FIELDS = [
   'email',
   'app',
@@ -24,7 +27,12 @@ declare const questionKeyed: unique symbol;
 /** `{email}:{appCode}:{permissionCode}:{resourceType}:{resourceId}` (docs/reference/decisions.md#the-cache). */
 export function questionKey(question: KeyedQuestion): QuestionKey {
   const { email, app, permission, resourceType, resourceId } = question;
-  return `${email}:${app}:${permission}:${resourceType}:${resourceId}` as QuestionKey;
+  return `${email}:${app}:${keyPart(permission)}:${resourceType}:${resourceId}` as QuestionKey;
+}
+
+/** A permission's code as a part of a key. */
+function keyPart(permission: string): string {
+  return permission.includes(':') ? permission.replaceAll(':', '%3A') : permission;
 }
 
 /** The facts behind one decision; `overrides` is null when the question has no resource. */

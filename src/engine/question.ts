@@ -228,7 +228,7 @@ function classes(alnum: string, others: string): Uint8Array {
 
 const LOWER = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const SLUG_CHARACTERS = classes(LOWER, '._-');
-const PERMISSION_CHARACTERS = classes(`${LOWER}ABCDEFGHIJKLMNOPQRSTUVWXYZ`, '._-');
+const PERMISSION_CHARACTERS = classes(`${LOWER}ABCDEFGHIJKLMNOPQRSTUVWXYZ`, '._:/-');
 const LOCAL_CHARACTERS = classes(LOWER, ".!#$%&'*+/=?^_`{|}~-");
 
 function isPlainSubject({ email, app, resourceType, resourceId }: Omit<RawQuestion, 'permission'>): boolean {

@@ -151,7 +151,7 @@ for (const kind of KINDS) {
         'resourceType=Not+a+slug',
         'resourceType=',
         'resourceType=invoice&resourceId=',
-        'permission=a:b',
+        'permission=a::b',
         'q=x',
         'email=a@example.com&email=b@example.com',
       ]) {
@@ -227,7 +227,7 @@ for (const kind of KINDS) {
         [{ overrides: [{ ...cleo, email: 'cleo' }] }, 'overrides.0.email'],
         [{ overrides: [cleo, { ...cleo, resourceId: '' }] }, 'overrides.1.resourceId'],
         [{ overrides: [{ ...cleo, resourceType: null }] }, 'overrides.0.resourceType'],
-        [{ overrides: [{ ...cleo, permission: 'a:b' }] }, 'overrides.0.permission'],
+        [{ overrides: [{ ...cleo, permission: 'a::b' }] }, 'overrides.0.permission'],
         [{ overrides: [{ ...cleo, granted: true }] }, 'overrides.0.granted'],
         [{ overrides: Array.from({ length: 1001 }, () => cleo) }, 'overrides'],
       ];

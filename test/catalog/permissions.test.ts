@@ -104,7 +104,7 @@ for (const kind of KINDS) {
       [{ code: 'x' }, 'type'],
       [{ code: 'x', type: 'boolean' }, 'type'],
       [{ code: 'a b', type: 'binary' }, 'code'],
-      [{ code: 'a:b', type: 'binary' }, 'code'],
+      [{ code: 'a::b', type: 'binary' }, 'code'],
       [{ code: 'x'.repeat(129), type: 'binary' }, 'code'],
       [{ code: 'x', type: 'binary', global: 'yes' }, 'global'],
       [{ code: 'x', type: 'binary', groupName: '' }, 'groupName'],

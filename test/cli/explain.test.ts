@@ -153,8 +153,8 @@ describe('the reason of a decision', () => {
     ],
     [
       'malformed permission',
-      'ada@example.com studio project:access',
-      'denied: "project:access" is not a permission code (letters and digits, joined by . _ or -, at most 128)',
+      'ada@example.com studio project::access',
+      'denied: "project::access" is not a permission code (letters and digits, joined by . _ : / or -, at most 128)',
     ],
     ['malformed address', 'ada studio project.access', 'denied: "ada" is not an e-mail address'],
     [

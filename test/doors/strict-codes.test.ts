@@ -111,7 +111,7 @@ describe('codes that an application does not define', () => {
 
   test('a refusal has the index of the code in the request', async () => {
     for (const door of doors.filter(({ kind }) => kind === 'bulk' || kind === 'batch')) {
-      const permissions = ['book.read', 'book.read', 'book:read', 'book.edti', 'bok.read'];
+      const permissions = ['book.read', 'book.read', 'book::read', 'book.edti', 'bok.read'];
       expect([door.name, await outcome(door, {}, permissions)]).toEqual([
         door.name,
         { path: pathIn(door, 'permission', 3), known: 'book.edit' },
@@ -130,7 +130,7 @@ describe('codes that an application does not define', () => {
 
   test('malformed codes and addresses, and unknown applications, stay denied', async () => {
     const denied: [Partial<OracleQuestion>, string][] = [
-      [{}, 'book:read'],
+      [{}, 'book::read'],
       [{ resourceType: 'Book', resourceId: '1' }, 'bok.read'],
       [{ app: 'nowhere' }, 'bok.read'],
     ];

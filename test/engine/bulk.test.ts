@@ -10,8 +10,8 @@ const read = (codes: string[]) => readPermissions(codes, (index) => `permissions
 
 describe('the codes of a bulk question', () => {
   test('each code counts once, in the order of first mention, and malformed ones do not reach the engine', () => {
-    expect(read(['b', 'a:x', 'a', 'b', 'a:x', 'constructor'])).toEqual({
-      all: ['b', 'a:x', 'a', 'constructor'],
+    expect(read(['b', 'a::x', 'a', 'b', 'a::x', 'constructor'])).toEqual({
+      all: ['b', 'a::x', 'a', 'constructor'],
       known: ['b', 'a', 'constructor'],
     });
   });
@@ -28,10 +28,10 @@ describe('the codes of a bulk question', () => {
 
 describe('the answer to a bulk question', () => {
   test.each([
-    [['read', 'no:code', 'pay']],
-    [['no:code', 'read', 'pay']],
-    [['pay', 'read', 'no:code']],
-    [['no:code', 'other:', 'read', 'Also Malformed', 'pay', 'x:']],
+    [['read', 'no::code', 'pay']],
+    [['no::code', 'read', 'pay']],
+    [['pay', 'read', 'no::code']],
+    [['no::code', 'other:', 'read', 'Also Malformed', 'pay', 'x:']],
     [['read', 'pay']],
   ])(
     "malformed codes of %j are denied beside the engine's decisions on the others, at once and after a wait",
@@ -52,8 +52,8 @@ describe('the answer to a bulk question', () => {
     const { engine, source } = await fixture();
     const before = source.calls.length;
     for (const [subject, codes] of [
-      [null, read(['read', 'no:code'])],
-      [SUBJECT, read(['no:code', 'other:'])],
+      [null, read(['read', 'no::code'])],
+      [SUBJECT, read(['no::code', 'other:'])],
     ] as const) {
       const all = { decisions: [DENIED, DENIED], revision: said(0) };
       expect(peekBulk(engine, subject, codes)).toEqual(all);
@@ -66,7 +66,7 @@ describe('the answer to a bulk question', () => {
   test('a denial without data is as fresh as requested, and never of an unknown revision', async () => {
     const { engine, source } = await fixture();
     const revision = source.database.write([ELSEWHERE]);
-    const codes = read(['no:code']);
+    const codes = read(['no::code']);
     expect(peekBulk(engine, null, codes, at(revision))).toBeNull();
     expect(await answerBulk(engine, null, codes, { minRevision: at(revision) })).toEqual({
       decisions: [DENIED],
@@ -74,7 +74,7 @@ describe('the answer to a bulk question', () => {
     });
     expect(await reached(engine, at(revision))).toEqual(said(revision));
     for (const subject of [null, SUBJECT]) {
-      const asked = answerBulk(engine, subject, read(['no:code', 'read']), { minRevision: at(revision + 1) });
+      const asked = answerBulk(engine, subject, read(['no::code', 'read']), { minRevision: at(revision + 1) });
       await expect(asked).rejects.toMatchObject({ reason: 'UNKNOWN_REVISION' });
     }
     await expect(reached(engine, at(revision + 1))).rejects.toMatchObject({ reason: 'UNKNOWN_REVISION' });

@@ -181,7 +181,7 @@ describe('malformed addresses and codes', () => {
     [{ app: ' shop' }],
     [{ app: '__proto__' }],
     [{ app: 'a..b' }],
-    [{ permission: 'a:b' }],
+    [{ permission: 'a::b' }],
     [{ permission: '*' }],
     [{ permission: '__proto__' }],
     [{ permission: 'a b' }],

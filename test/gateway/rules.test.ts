@@ -10,6 +10,7 @@ import {
   permissionCode,
   permissionSet,
   resourceId,
+  roleCode,
   slug,
   storableUrl,
   timeZone,
@@ -62,9 +63,17 @@ describe('messages of invalid fields', () => {
     [
       'a permission code',
       permissionCode,
-      'a:b',
-      'must be letters and digits, with single . _ - between them, at most 128 characters',
+      'a::b',
+      'must be letters and digits, with single . _ : / - between them, at most 128 characters',
     ],
+    ['a permission code with *', permissionCode, 'orders:*', 'there are no wildcards: name each code, without *'],
+    [
+      'a role code',
+      roleCode,
+      'orders/clerk',
+      'must be letters and digits, with single . _ : - between them, at most 64 characters',
+    ],
+    ['a role code with *', roleCode, '*', 'there are no wildcards: name each code, without *'],
     [
       'an address',
       email,

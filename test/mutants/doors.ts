@@ -12,8 +12,15 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'two questions about different applications share a cache key',
     'engine/decisions.ts',
-    '${email}:${app}:${permission}',
-    '${email}::${permission}',
+    '${email}:${app}:${keyPart(permission)}',
+    '${email}::${keyPart(permission)}',
+    'property/engine-question',
+  ),
+  mutant(
+    'two questions about different permissions share a cache key',
+    'engine/decisions.ts',
+    "permission.replaceAll(':', '%3A')",
+    'permission',
     'property/engine-question',
   ),
   mutant(

@@ -46,15 +46,18 @@ export interface Names {
   strict?: boolean;
 }
 
-/** Few enough that questions meet what was written, with names that plain objects would choke on. */
+/**
+ * Few enough that questions meet what was written, with names that plain objects would choke on, and codes that would make two
+ * questions one if a key joined them by `:` alone.
+ */
 export const NAMES: Names = {
   emails: ['ada@example.com', 'bob@example.com', 'constructor@example.com'],
   apps: ['billing', 'constructor'],
-  permissions: ['invoices.read', 'constructor', 'toString', 'hasOwnProperty'],
-  roles: ['reader', 'valueof', 'writer'],
+  permissions: ['invoices/read', 'constructor', 'toString', 'toString:invoice'],
+  roles: ['reader', 'valueOf', 'billing:Writer'],
   resources: [
     { resourceType: 'invoice', resourceId: '1' },
-    { resourceType: 'invoice', resourceId: 'a:b' },
+    { resourceType: 'invoice', resourceId: 'invoice:1' },
     { resourceType: 'constructor', resourceId: '__proto__' },
   ],
 };

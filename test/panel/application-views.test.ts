@@ -99,8 +99,9 @@ describe('the choices of an override editor', () => {
   });
 
   test('are wished for in an address, and nonsense there is ignored', () => {
-    expect(wishesOf('project.access:view,project.archive:,x,y:all')).toEqual({
+    expect(wishesOf('project.access:view,read:orders:denied,project.archive:,x,y:all')).toEqual({
       'project.access': 'view',
+      'read:orders': 'denied',
       'project.archive': '',
     });
   });

@@ -19,13 +19,16 @@ const NASTY: Codes = {
     { code: 'a.b', description: 'Ends */ a comment, \\u000a and """ a string.\nIn two lines.' },
     { code: 'a-b' },
     { code: 'a_b' },
+    { code: 'a:b' },
+    { code: 'a/b' },
+    { code: 's3:GetObject' },
     { code: 'ab' },
     { code: 'A.b' },
     { code: '1st' },
     { code: 'class' },
     { code: 'constructor' },
   ],
-  roles: [{ code: 'none' }, { code: 'true' }],
+  roles: [{ code: 'none' }, { code: 'true' }, { code: 'ROLE_ADMIN' }, { code: 'role:admin' }],
   entities: [],
 };
 

@@ -29,7 +29,7 @@ const LOOK_ALIKES = [
   '😀',
 ];
 const character = fc.oneof(
-  { weight: 8, arbitrary: fc.constantFrom(...'abkszKS019._-@+:'.split('')) },
+  { weight: 8, arbitrary: fc.constantFrom(...'abkszKS019._-@+:/%'.split('')) },
   { weight: 1, arbitrary: fc.constantFrom(...LOOK_ALIKES) },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }) },
 );
@@ -50,7 +50,7 @@ const email = fc.oneof(
   text,
 );
 const code = fc.oneof(
-  fc.stringMatching(/^[a-z0-9]{1,4}([._-][a-zA-Z0-9]{1,4}){0,2}$/),
+  fc.stringMatching(/^[a-z0-9]{1,4}([._:/-][a-zA-Z0-9]{1,4}){0,2}$/),
   fc.constantFrom(...PROTOTYPES),
   edge(LIMITS.slug),
   edge(LIMITS.permission),
@@ -189,13 +189,14 @@ describe('cache keys', () => {
     .record({
       email: part.map((local) => `${local}@example.com`),
       app: part,
-      permission: part,
+      permission: fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(':')),
       resource: fc.option(fc.record({ resourceType: part, resourceId: fc.stringMatching(/^[ab:.]{1,6}$/) })),
     })
     .map(({ resource, ...others }) => ({ ...others, ...(resource ?? { resourceType: '', resourceId: '' }) }))
     .map((raw) => readQuestion(raw))
     .filter((read) => read !== null);
-  const joined = (q: Question) => KEY_FIELDS.map((field) => q[field]).join(':');
+  const joined = (q: Question) =>
+    KEY_FIELDS.map((field) => (field === 'resourceId' ? q[field] : q[field].replaceAll(':', '%3A'))).join(':');
 
   function collides(keyOf: (question: KeyedQuestion) => string): boolean {
     const { failed } = fc.check(
@@ -231,6 +232,21 @@ describe('cache keys', () => {
           .join(':'),
       ),
     ).toBe(true);
+  });
+
+  test('what a plain join would run together has keys of its own, wherever the parts are divided', () => {
+    const parts = fc.array(part, { minLength: 4, maxLength: 7 });
+    fc.assert(
+      fc.property(parts, (all) => {
+        const asked = all.slice(2).map((_, at): Question => {
+          const [permission, resourceId] = [all.slice(0, at + 1).join(':'), all.slice(at + 2).join(':')];
+          return { email: 'a@b', app: 'a', permission, resourceType: all[at + 1] ?? '', resourceId };
+        });
+        expect(new Set(asked.map((q) => KEY_FIELDS.map((field) => q[field]).join(':'))).size).toBe(1);
+        expect(new Set(asked.map(questionKey)).size).toBe(asked.length);
+      }),
+      RUNS,
+    );
   });
 
   test('an id that looks like another type and id is another resource', () => {

@@ -7,6 +7,7 @@ import {
   isLongerThan,
   isPermissionCode,
   isResourceId,
+  isRoleCode,
   isSlug,
   isStorableUrl,
   isTimeZone,
@@ -129,15 +130,37 @@ describe('codes', () => {
     for (const code of ['inbox', 'stream', 'preferences'])
       expect([isSlug(code), isApplicationCode(code)]).toEqual([true, false]);
   });
-  test('permission codes allow capitals and 128 characters', () => {
-    expect(['Invoice.Read', 'a'.repeat(128)].every(isPermissionCode)).toBe(true);
-    expect(['a'.repeat(129), 'a:b', '', 'a b', '__proto__', 'a.\n'].some(isPermissionCode)).toBe(false);
-  });
-  test('no code and no address contains the separator of the cache key', () => {
+  test.each(['Invoice.Read', 'read:orders', 'files/write', 's3:GetObject', 'a:b/c-d_e.f', 'a'.repeat(128)])(
+    '%j is a permission code',
+    (code) => expect(isPermissionCode(code)).toBe(true),
+  );
+  test.each([
+    'a'.repeat(129),
+    'a::b',
+    ':a',
+    'a/',
+    '/a',
+    'a:',
+    'a.:b',
+    '*',
+    'a:*',
+    'a%3Ab',
+    '',
+    'a b',
+    '__proto__',
+    'a.\n',
+  ])('%j is not a permission code', (code) => expect(isPermissionCode(code)).toBe(false));
+  test.each(['ROLE_ADMIN', 'billing:Clerk', 'a', 'a'.repeat(64)])('%j is a role code', (code) =>
+    expect(isRoleCode(code)).toBe(true),
+  );
+  test.each(['a'.repeat(65), 'a/b', '*', 'a:', '__proto__', 'a b', ''])('%j is not a role code', (code) =>
+    expect(isRoleCode(code)).toBe(false),
+  );
+  test('no slug and no address contains the separator of the cache key, and no code its escape', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (a, b) => {
-        const text = `${a}:${b}`;
-        expect([isSlug(text), isPermissionCode(text), normalizeEmail(text)]).toEqual([false, false, null]);
+        expect([isSlug(`${a}:${b}`), normalizeEmail(`${a}:${b}`)]).toEqual([false, null]);
+        expect([isPermissionCode(`${a}%${b}`), isRoleCode(`${a}%${b}`)]).toEqual([false, false]);
       }),
     );
   });

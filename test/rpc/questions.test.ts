@@ -95,7 +95,7 @@ describe('BatchCheck', () => {
   });
 
   test('BatchCheck with only malformed codes waits for its revision', async () => {
-    const malformed = [{ ...CHECK, permission: 'a:b' }];
+    const malformed = [{ ...CHECK, permission: 'a::b' }];
     expect(await batch(malformed, PROTO, '9')).toMatchObject({ revision: '9', decisions: [{ granted: false }] });
     await expect((async () => batch(malformed, PROTO, '10'))()).rejects.toThrow('no such revision');
   });

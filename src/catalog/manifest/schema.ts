@@ -28,6 +28,7 @@ import {
   isLongerThan,
   isPermissionCode,
   isResourceId,
+  isRoleCode,
   isSlug,
   isStorableUrl,
   LIMITS,
@@ -53,10 +54,16 @@ export const TEMPLATE_LIMITS = {
 const DEFAULT_TEMPLATE_KEY = 'default';
 
 /** A text with a rule. `says` completes a message that begins with the value; `hint` is the part of the rule that JSON Schema can express. */
-function text(fits: (value: string) => boolean, says: string, hint: { pattern?: string; maxLength?: number } = {}) {
+function text(
+  fits: (value: string) => boolean,
+  says: string | ((value: string) => string),
+  hint: { pattern?: string; maxLength?: number } = {},
+) {
   return z
     .string()
-    .refine(fits, { error: ({ input }) => `${describe(input)} ${says}` })
+    .refine(fits, {
+      error: ({ input }) => `${describe(input)} ${typeof says === 'string' ? says : says(String(input))}`,
+    })
     .meta(hint);
 }
 
@@ -114,6 +121,8 @@ function listOf(item: z.ZodType<string, string>, about: string, max = Number.POS
     .meta({ description: about, default: [] });
 }
 
+/** A `*` is a misunderstanding, not a misspelling. */
+const NO_WILDCARD = `is not a valid code: ${RULES.noWildcard}`;
 const Slug = text(isSlug, `is not a valid code: ${RULES.slug}`, { pattern: PATTERNS.slug, maxLength: LIMITS.slug });
 const ApplicationCode = text(isApplicationCode, `is not a valid application code: ${RULES.applicationCode}`, {
   pattern: PATTERNS.slug,
@@ -121,9 +130,14 @@ const ApplicationCode = text(isApplicationCode, `is not a valid application code
 });
 /** The message for a malformed permission code. */
 export const NO_PERMISSION_CODE = `is not a valid permission code: ${RULES.permissionCode}`;
-const PermissionCode = text(isPermissionCode, NO_PERMISSION_CODE, {
+const PermissionCode = text(isPermissionCode, (value) => (value.includes('*') ? NO_WILDCARD : NO_PERMISSION_CODE), {
   pattern: PATTERNS.permissionCode,
   maxLength: LIMITS.permission,
+});
+const NO_ROLE_CODE = `is not a valid role code: ${RULES.roleCode}`;
+const RoleCode = text(isRoleCode, (value) => (value.includes('*') ? NO_WILDCARD : NO_ROLE_CODE), {
+  pattern: PATTERNS.roleCode,
+  maxLength: LIMITS.role,
 });
 const ResourceId = text(isResourceId, `must be ${RULES.resourceId}`, { maxLength: LIMITS.resourceId });
 const Language = text(isLanguageCode, `must be ${RULES.language}`, { pattern: PATTERNS.language });
@@ -138,9 +152,8 @@ const Email = text((value) => normalizeEmail(value) !== null, `must be ${RULES.e
   .overwrite((value) => normalizeEmail(value) ?? value)
   .meta({ examples: ['ada@example.com'] });
 const description = optional(words(TEXT_LIMITS.description, true), null, 'A description for administrators.');
-const code = Slug.meta({
-  description: 'Identifies the record permanently; a record with a different code is a different record.',
-});
+const SAME_CODE = 'Identifies the record permanently; a record with a different code is a different record.';
+const code = Slug.meta({ description: SAME_CODE });
 
 const AccessLevel = z.enum(['allowed', 'view', 'edit']);
 export type AccessLevel = z.output<typeof AccessLevel>;
@@ -191,7 +204,7 @@ export const Permission = z.strictObject({
 });
 
 export const Role = z.strictObject({
-  code,
+  code: RoleCode.meta({ description: SAME_CODE }),
   description,
   permissions: z
     .record(PermissionCode, AccessLevel)
@@ -243,7 +256,7 @@ export const Template = z.strictObject({
 
 export const Assignment = z.strictObject({
   email: Email.meta({ description: 'The user. They need not have signed in before.' }),
-  roles: distinct(Slug).meta({ description: 'Codes of roles of this application.' }),
+  roles: distinct(RoleCode).meta({ description: 'Codes of roles of this application.' }),
 });
 
 export const Override = z

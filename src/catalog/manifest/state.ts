@@ -45,14 +45,17 @@ export interface Usage {
   ofType: ReadonlyMap<string, number>;
 }
 
-/** The key of an assignment. Neither part can contain a colon. */
+/** The key of an assignment. Only the role can contain a colon. */
 export function assignmentKey({ email, role }: Assignment): string {
   return `${email}:${role}`;
 }
 
-/** The key of an override. Only the last part can contain a colon. */
+/**
+ * The key of an override. Of the parts before the last only the permission can contain a colon, which is written `%3A` as in
+ * the cache of decisions: else two overrides could share a key.
+ */
 export function overrideKey(o: Pick<Override, 'email' | 'permission' | 'resourceType' | 'resourceId'>): string {
-  return `${o.email}:${o.permission}:${o.resourceType}:${o.resourceId}`;
+  return `${o.email}:${o.permission.replaceAll(':', '%3A')}:${o.resourceType}:${o.resourceId}`;
 }
 
 /** The level of a grant that names none (docs/reference/decisions.md#levels, rule 4). */

@@ -8,6 +8,7 @@ import {
   isLongerThan,
   isPermissionCode,
   isResourceId,
+  isRoleCode,
   isSlug,
   isStorableUrl,
   isTimeZone,
@@ -30,7 +31,15 @@ export const id = z.int().positive();
 
 export const slug = z.string().refine(isSlug, `must be ${RULES.slug}`);
 
-export const permissionCode = z.string().refine(isPermissionCode, `must be ${RULES.permissionCode}`);
+export const permissionCode = z
+  .string()
+  .refine(isPermissionCode, { error: ({ input }) => codeFault(input, RULES.permissionCode) });
+
+export const roleCode = z.string().refine(isRoleCode, { error: ({ input }) => codeFault(input, RULES.roleCode) });
+
+function codeFault(input: unknown, rule: string): string {
+  return String(input).includes('*') ? RULES.noWildcard : `must be ${rule}`;
+}
 
 /** A permission as an item of a body names it: by its id, or by its code. */
 export interface NamedPermission {

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { AssignedRole, WantedRoles } from '../../catalog/assignments.ts';
-import { AppParams, email, id, idParam, MemberParams, search, slug, timestamp } from '../route/fields.ts';
+import { AppParams, email, id, idParam, MemberParams, roleCode, search, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
 import { record } from '../route/record.ts';
@@ -47,7 +47,7 @@ const replaceUserRoles = defineRoute({
   body: z
     .strictObject({
       roleIds: z.array(id).max(1000).optional(),
-      roles: z.array(slug).max(1000).optional().meta({ description: 'Codes, instead of the ids.' }),
+      roles: z.array(roleCode).max(1000).optional().meta({ description: 'Codes, instead of the ids.' }),
     })
     .refine(({ roleIds, roles }) => roleIds !== undefined || roles !== undefined, {
       path: ['roleIds'],
@@ -96,7 +96,7 @@ const addUserRole = defineRoute({
   body: z
     .strictObject({
       roleId: id.optional(),
-      role: slug.optional().meta({ description: 'The code, instead of the id.' }),
+      role: roleCode.optional().meta({ description: 'The code, instead of the id.' }),
     })
     .refine(({ roleId, role }) => (roleId === undefined) !== (role === undefined), {
       path: ['role'],
@@ -113,7 +113,7 @@ const addUserRole = defineRoute({
     if (reference === undefined) throw new Error('the schema requires role or roleId');
     const { result, revision } = await assignments.addRole(appCode, email, reference, input);
     const [added] = toJson([result.role]);
-    const location = `/api/users/${encodeURIComponent(email)}/apps/${appCode}/roles/${result.role.code}`;
+    const location = `/api/users/${encodeURIComponent(email)}/apps/${appCode}/roles/${encodeURIComponent(result.role.code)}`;
     return answer(added as z.output<typeof AssignedOne>, {
       revision,
       ...(result.made ? { status: 201, location } : { status: 200 }),

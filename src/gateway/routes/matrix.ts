@@ -5,7 +5,7 @@ import { LEVEL_NAMES, LEVELS } from '../../base/level-names.ts';
 import type { Matrix, WantedCell } from '../../catalog/matrix.ts';
 import { Level } from '../../engine/types.ts';
 import { accessLevel } from '../questions/fields.ts';
-import { AppParams, id, namedPermission, permissionOf, slug } from '../route/fields.ts';
+import { AppParams, id, namedPermission, permissionOf, roleCode } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
@@ -30,7 +30,7 @@ const MatrixAnswer = record('Matrix', {
 const change = z
   .strictObject({
     roleId: id.optional(),
-    role: slug.optional().meta({ description: 'The code, in place of the id.' }),
+    role: roleCode.optional().meta({ description: 'The code, in place of the id.' }),
     ...namedPermission,
     accessLevel: accessLevel.nullable().meta({ description: 'Null: the role no longer grants the permission.' }),
   })

@@ -13,7 +13,7 @@ import {
   permissionOf,
   permissionSet,
   readOnly,
-  slug,
+  roleCode,
   timestamp,
 } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
@@ -51,7 +51,7 @@ const createRole = defineRoute({
   refusal: 'role.created.refused',
   dryRun: true,
   params: AppParams,
-  body: z.strictObject({ code: slug, description: description.optional() }),
+  body: z.strictObject({ code: roleCode, description: description.optional() }),
   status: 201,
   response: Role,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
@@ -76,7 +76,7 @@ const changeRole = defineRoute({
   params: RoleParams,
   body: z.strictObject({
     description: description.optional(),
-    code: slug.optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
+    code: roleCode.optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
     id: readOnly,
     createdAt: readOnly,
     updatedAt: readOnly,

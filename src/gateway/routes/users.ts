@@ -11,8 +11,8 @@ import {
   flagParam,
   id,
   permissionCode,
+  roleCode,
   search,
-  slug,
   timestamp,
 } from '../route/fields.ts';
 import { anyAdministrator, signedIn, superAdmin } from '../route/guards.ts';
@@ -60,7 +60,7 @@ const UsersQuery = z
     q: search,
     active: flagParam.optional().meta({ description: 'Only active users, or only inactive ones.' }),
     appCode: applicationCode.optional().meta({ description: 'Only users of this application.' }),
-    role: slug.optional().meta({ description: 'Only holders of this role of `appCode`: its code.' }),
+    role: roleCode.optional().meta({ description: 'Only holders of this role of `appCode`: its code.' }),
     permission: permissionCode.optional().meta({
       description:
         'Everybody to whom this permission of `appCode` is allowed without a resource: its code. Administrators of the application and SuperAdmins are included.',

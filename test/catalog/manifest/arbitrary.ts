@@ -4,9 +4,9 @@ import type { ExportedManifest } from '../../../src/catalog/manifest/export.ts';
 /** Manifests that fit, by construction: few codes, so that any two of them overlap; texts of every kind. */
 
 const ENTITIES = ['project', 'document', 'constructor'];
-const PERMISSIONS = ['a', 'B.read', 'b.read', 'constructor', 'z-9'];
+const PERMISSIONS = ['a', 'a:project', 'B.read', 'b.read', 'constructor', 'files/write', 'z-9'];
 const TYPES = ['constructor', 'invoice.due'];
-const ROLES = ['lead', 'guest', 'constructor'];
+const ROLES = ['lead', 'ROLE_GUEST', 'guest:EU', 'constructor'];
 const PEOPLE = ['ada@example.com', 'ben@example.com', 'o.neil+x@a-b.example'];
 
 /** Text as people write it, and as nobody should. No NUL, no control characters but line breaks and tabs, no lone surrogates. */
@@ -54,7 +54,7 @@ const description = fc.option(
   { nil: undefined },
 );
 const resourceId = fc.oneof(
-  fc.constantFrom('1042', 'a:b', '{"', "'", '\\', ' x '),
+  fc.constantFrom('1042', 'a:b', 'project:1042', '{"', "'", '\\', ' x '),
   words.map((text) => text.slice(0, 40)).filter((text) => text.isWellFormed()),
 );
 
@@ -127,7 +127,7 @@ function overridesOf(
     }),
   );
   const key = (o: { email: string; permission: string; resourceType: string; resourceId: string }) =>
-    [o.email, o.permission, o.resourceType, o.resourceId].join(':');
+    JSON.stringify([o.email, o.permission, o.resourceType, o.resourceId]);
   return fc
     .uniqueArray(one, { maxLength: 6, selector: key })
     .map((rows) =>

@@ -84,7 +84,9 @@ describe('the JSON Schema of a manifest', () => {
     ['an unknown field', { application: { code: 'a' }, roles: [{ code: 'b', name: 'B' }] }],
     ['an empty section', { application: { code: 'a' }, roles: null }],
     ['a section that is a map', { application: { code: 'a' }, roles: {} }],
-    ['a code with capitals', { application: { code: 'a' }, roles: [{ code: 'B' }] }],
+    ['a code with capitals', { application: { code: 'a' }, entities: [{ code: 'B', name: 'B' }] }],
+    ['a role code with a slash', { application: { code: 'a' }, roles: [{ code: 'a/b' }] }],
+    ['a wildcard', { application: { code: 'a' }, roles: [{ code: 'b', permissions: { 'c:*': 'view' } }] }],
     ['an unknown level', { application: { code: 'a' }, roles: [{ code: 'b', permissions: { c: 'read' } }] }],
     [
       'a malformed permission code',

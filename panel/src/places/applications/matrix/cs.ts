@@ -32,7 +32,7 @@ export const matrix: typeof en = {
   selected: (n) => count(n, { one: `vybrána ${n} buňka`, few: `vybrány ${n} buňky`, other: `vybráno ${n} buněk` }),
   headings: 'Záhlaví',
   newRole: 'Nová role',
-  roleCode: 'Malá písmena a číslice, mezi nimi jednotlivě . _ nebo -. Později jej nelze změnit.',
+  roleCode: 'Písmena a číslice, mezi nimi jednotlivě . _ : nebo -. Později jej nelze změnit.',
   roleMade: (code) => `Role ${code} vytvořena.`,
   changes: (n) => count(n, { one: `${n} změna`, few: `${n} změny`, other: `${n} změn` }),
   tooMany: (max) => `Najednou lze uložit nejvýše ${max} buněk. Některé vraťte, uložte a pokračujte.`,

@@ -31,7 +31,7 @@ export const matrix = {
   selected: (n: number) => count(n, { one: `${n} cell selected`, other: `${n} cells selected` }),
   headings: 'Headings',
   newRole: 'New role',
-  roleCode: 'Lower-case letters and digits, with single . _ or - between them. It cannot be changed later.',
+  roleCode: 'Letters and digits, with single . _ : or - between them. It cannot be changed later.',
   roleMade: (code: string) => `Role ${code} created.`,
   changes: (n: number) => count(n, { one: `${n} change`, other: `${n} changes` }),
   tooMany: (max: number) => `At most ${max} cells can be saved at once. Take some back, save, and go on.`,

@@ -20,7 +20,7 @@ export const permissions: typeof en = {
   parentHint: 'Kde je ve stromu. O ničem nerozhoduje.',
   children: 'Pod ním',
   new: 'Nové oprávnění',
-  codeHint: 'Písmena a číslice, mezi nimi jednotlivě . _ nebo -. Později jej nelze změnit.',
+  codeHint: 'Písmena a číslice, mezi nimi jednotlivě . _ : / nebo -. Později jej nelze změnit.',
   made: (code) => `Oprávnění ${code} vytvořeno.`,
   empty: 'Zatím žádná oprávnění. Oprávnění je to, co lze povolit, například invoice.approve.',
   noMatch: 'Žádné oprávnění neodpovídá.',

@@ -22,7 +22,7 @@ export const permissions = {
   parentHint: 'Where the tree shows it. It decides nothing.',
   children: 'Below it',
   new: 'New permission',
-  codeHint: 'Letters and digits, with single . _ or - between them. It cannot be changed later.',
+  codeHint: 'Letters and digits, with single . _ : / or - between them. It cannot be changed later.',
   made: (code: string) => `Permission ${code} created.`,
   empty: 'No permissions yet. A permission is something that can be allowed, such as invoice.approve.',
   noMatch: 'No permission matches.',

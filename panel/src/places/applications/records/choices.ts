@@ -47,7 +47,7 @@ export function changesOf(before: Choices, after: Choices): { permission: string
 export function wishesOf(text: string): Choices {
   const wishes: Record<string, Choice> = {};
   for (const wish of text.split(',')) {
-    const [, permission, choice] = /^([^:]+):(|denied|allowed|view|edit)$/.exec(wish) ?? [];
+    const [, permission, choice] = /^(.+):(|denied|allowed|view|edit)$/.exec(wish) ?? [];
     if (permission !== undefined) wishes[permission] = choice as Choice;
   }
   return wishes;
