@@ -30,8 +30,8 @@ export const RULES = {
   roleCode: `letters and digits, with single . _ : - between them, at most ${LIMITS.role} characters`,
   noWildcard: 'there are no wildcards: name each code, without *',
   resourceId: `1 to ${LIMITS.resourceId} characters, without control characters or lone surrogates`,
-  language: 'a lower-case language code with an optional region, such as cs, en or pt-br',
-  timeZone: 'an IANA time zone such as Europe/Prague',
+  language: 'a lower-case language code with an optional script and region, such as cs, pt-br, zh-hant or es-419',
+  timeZone: 'a time zone of IANA such as Europe/Prague or UTC, not an abbreviation such as BST',
   hostName: 'a host name of letters, digits, hyphens and dots, or an IP address',
   httpsUrl: `an absolute https URL without credentials, at most ${LIMITS.url} characters`,
   url: `an absolute http or https URL without credentials, at most ${LIMITS.url} characters`,
@@ -44,7 +44,7 @@ const HOST =
 const SLUG = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/;
 const PERMISSION = /^[A-Za-z0-9]+(?:[._:/-][A-Za-z0-9]+)*$/;
 const ROLE = /^[A-Za-z0-9]+(?:[._:-][A-Za-z0-9]+)*$/;
-const LANGUAGE = /^[a-z]{2,3}(?:-(?:[a-z]{2}|[0-9]{3}))?$/;
+const LANGUAGE = /^[a-z]{2,3}(?:-[a-z]{4})?(?:-(?:[a-z]{2}|[0-9]{3}))?$/;
 const CONTROL = /\p{Cc}/u;
 
 /** Forms without their lengths and reserved words, for JSON Schema. */
@@ -128,21 +128,9 @@ export function hasForbiddenCharacters(text: string): boolean {
   return CONTROL.test(text) || !text.isWellFormed();
 }
 
-/** Lower-case BCP 47 primary tag with an optional region: `cs`, `pt-br`. */
+/** Lower-case BCP 47 language with an optional script and region: `cs`, `pt-br`, `zh-hant`, `es-419`. */
 export function isLanguageCode(text: string): boolean {
   return LANGUAGE.test(text);
-}
-
-/** An IANA zone that this runtime knows. (`Intl.supportedValuesOf` leaves out valid ones.) */
-export function isTimeZone(text: string): boolean {
-  // Offsets such as +01:00 pass Intl but are not IANA names.
-  if (text.length > 64 || !/^[A-Za-z]/.test(text)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: text });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A URL that may be stored: https (http too where `allowHttp`), no credentials, at most 2,048 characters. */

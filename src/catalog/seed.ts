@@ -23,6 +23,7 @@ import {
   ensureRole,
   hasOtherApplications,
   insertLanguages,
+  insertMoreLanguages,
   type LanguageSeed,
 } from '../persistence/catalog/seed.ts';
 import type { Outcome, Tx } from '../persistence/database.ts';
@@ -73,6 +74,8 @@ const AUTH_MAIL: SystemType = {
 
 /** Set once the languages were seeded: one that was deleted later stays deleted. */
 const LANGUAGES_SEEDED = 'languages.seeded';
+/** The same for those of a later version, which databases of an earlier one lack. */
+const MORE_LANGUAGES_SEEDED = 'languages.seeded-more';
 
 const LANGUAGES: readonly LanguageSeed[] = [
   { code: 'en', name: 'English', nativeName: 'English', fallback: null },
@@ -105,9 +108,26 @@ const LANGUAGES: readonly LanguageSeed[] = [
   ].map(([code = '', name = '', nativeName = '']) => ({ code, name, nativeName, fallback: 'en' })),
 ];
 
+const MORE_LANGUAGES: readonly LanguageSeed[] = [
+  ['pt-br', 'Brazilian Portuguese', 'Português (Brasil)', 'pt'],
+  ['no', 'Norwegian', 'Norsk', 'nb'],
+  ['zh-hans', 'Chinese (Simplified)', '简体中文'],
+  ['zh-hant', 'Chinese (Traditional)', '繁體中文'],
+  ['ja', 'Japanese', '日本語'],
+  ['ko', 'Korean', '한국어'],
+  ['ar', 'Arabic', 'العربية'],
+  ['he', 'Hebrew', 'עברית'],
+  ['hi', 'Hindi', 'हिन्दी'],
+  ['fil', 'Filipino', 'Filipino'],
+  ['vi', 'Vietnamese', 'Tiếng Việt'],
+  ['th', 'Thai', 'ไทย'],
+  ['id', 'Indonesian', 'Bahasa Indonesia'],
+].map(([code = '', name = '', nativeName = '', fallback = 'en']) => ({ code, name, nativeName, fallback }));
+
 /** Creates the missing records. `result` is true when any of them decides a permission. */
 export async function seed(tx: Tx): Promise<Outcome<boolean>> {
   if (await claimSetting(tx, LANGUAGES_SEEDED, true)) await insertLanguages(tx, LANGUAGES);
+  if (await claimSetting(tx, MORE_LANGUAGES_SEEDED, true)) await insertMoreLanguages(tx, MORE_LANGUAGES);
   const { id: application_id, made } = await ensureApplication(tx, PANEL);
   const entityMade = await ensureEntity(tx, {
     application_id,

@@ -3,6 +3,7 @@
  * programs support; the logo is the only external resource.
  */
 
+import { directionOf } from '../base/language-tags.ts';
 import { BACKGROUND, CARD, color, INK, inkOn, PRIMARY, readableOn } from './colors.ts';
 import type { MailMessage, MailSender } from './message.ts';
 
@@ -10,8 +11,6 @@ type Frame = Pick<MailSender, 'name' | 'look'>;
 type Content = Pick<MailMessage, 'subject' | 'html' | 'locale' | 'button' | 'unsubscribeUrl' | 'preheader'>;
 
 const FONT = "system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
-/** Languages written from right to left, by their primary tag. */
-const RIGHT_TO_LEFT = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
 
 /** The text of the unsubscribe link, by primary language. */
 const UNSUBSCRIBE: ReadonlyMap<string, string> = new Map([
@@ -122,11 +121,6 @@ function renderFooter(footer: string | null, unsubscribe: string | null, locale:
 /** The footer's language may have another direction than the mail: without its own `dir`, full stops would precede the text. */
 function ownDirection(line: string): string {
   return `<span dir="auto">${escapeHtml(line.trim())}</span>`;
-}
-
-/** `rtl` or `ltr`, by the language's primary tag. */
-export function directionOf(locale: string): 'rtl' | 'ltr' {
-  return RIGHT_TO_LEFT.has(locale.split('-', 1)[0] ?? '') ? 'rtl' : 'ltr';
 }
 
 /** Escapes text and attributes in double quotes. */

@@ -50,8 +50,8 @@ export async function makeHard(usher: RunningUsher): Promise<void> {
     };
     await administer(usher, 'POST /api/admin/brands', brand);
   }
-  await administer(usher, 'POST /api/languages', { code: 'ar', name: hardText(1), nativeName: hardText(5) });
-  await administer(usher, 'POST /api/languages', { code: 'he', name: hardText(0), nativeName: hardText(3) });
+  await administer(usher, 'PUT /api/languages/ar', { name: hardText(1), nativeName: hardText(5) });
+  await administer(usher, 'PUT /api/languages/he', { name: hardText(0), nativeName: hardText(3) });
   await administer(usher, 'POST /api/manifests/apply', hardManifest());
   for (const [at, text] of [0, 1, 2, 3, 4, 5].entries()) {
     await administer(usher, 'POST /api/applications/atelier/notifications', {

@@ -47,7 +47,7 @@ export const OF_THE_SERVICE: readonly Use[] = [
     write: /^POST \/api\/languages$/,
     act: async (hand) => {
       await hand.press('Add language');
-      await hand.fill({ Code: 'pt-br', 'Own name': 'Português', Name: 'Portuguese' });
+      await hand.fill({ Code: 'sr-latn', 'Own name': 'Srpski', Name: 'Serbian' });
       await hand.answer('Save');
     },
   },

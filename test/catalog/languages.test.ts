@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { seed } from '../../src/catalog/seed.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -47,7 +48,7 @@ for (const kind of KINDS) {
       );
       const codes = listed.body.data.map(({ code }: { code: string }) => code);
       expect(codes).toEqual(codes.toSorted());
-      const body = { code: 'ja', name: 'Japanese', nativeName: '日本語' };
+      const body = { code: 'is', name: 'Icelandic', nativeName: 'Íslenska' };
       const nobody = await Rest.as(usher);
       for (const [rest, status] of [
         [nobody, 401],
@@ -62,29 +63,52 @@ for (const kind of KINDS) {
       expect((await ada.get(PATH)).body).toEqual(listed.body);
     });
 
+    test('a start adds the languages of a later version once, and never again', async () => {
+      const added = "('pt-br', 'no', 'zh-hans', 'zh-hant', 'ja', 'ko', 'ar', 'he', 'hi', 'fil', 'vi', 'th', 'id')";
+      const fallbacks = async () => {
+        const { data } = (await ada.get(PATH)).body as { data: { code: string; fallback: string | null }[] };
+        return Object.fromEntries(data.map(({ code, fallback }) => [code, fallback]));
+      };
+      const before = await fallbacks();
+      expect(before).toMatchObject({ no: 'nb', 'pt-br': 'pt', 'zh-hant': 'en', 'zh-hans': 'en', fil: 'en', id: 'en' });
+      // As a version before left it, whose administrators deleted a language that others fall back to, and had added one.
+      await run(`delete from language where code in ${added}`);
+      await run("delete from language where code = 'nb'");
+      await run("delete from setting where key = 'languages.seeded-more'");
+      await run("insert into language (code, name, native_name) values ('ja', 'Ours', 'Ours')");
+      await usher.app.database.change(seed);
+      expect(await fallbacks()).toEqual(
+        Object.fromEntries(Object.entries({ ...before, no: 'en', ja: null }).filter(([code]) => code !== 'nb')),
+      );
+      await run("delete from language where code = 'ko'");
+      await usher.app.database.change(seed);
+      expect(await fallbacks()).not.toHaveProperty('ko');
+      await run("insert into language (code, name, native_name, fallback) values ('nb', 'Norwegian', 'Norsk', 'en')");
+    });
+
     test('languages are added, changed and removed with audit records', async () => {
-      const body = { code: 'pt-br', name: 'Brazilian', nativeName: 'Português do Brasil', fallback: 'pt' };
+      const body = { code: 'fr-ca', name: 'Canadian French', nativeName: 'Français du Canada', fallback: 'fr' };
       const made = await root.post(PATH, body);
       expect([made.status, made.body, made.headers.get('location')]).toEqual([
         201,
         { success: true, data: body },
-        `${PATH}/pt-br`,
+        `${PATH}/fr-ca`,
       ]);
       expect(outcome(await root.post(PATH, body))).toEqual([409, 'ALREADY_EXISTS']);
-      expect((await root.put(`${PATH}/pt-br`, { name: 'Portuguese (Brazil)' })).body.data).toEqual({
+      expect((await root.put(`${PATH}/fr-ca`, { name: 'French (Canada)' })).body.data).toEqual({
         ...body,
-        name: 'Portuguese (Brazil)',
+        name: 'French (Canada)',
       });
-      expect((await root.put(`${PATH}/pt-br`, { ...body, fallback: null })).body.data.fallback).toBeNull();
-      expect(outcome(await root.put(`${PATH}/pt-br`, { code: 'pt-pt' }))).toEqual([400, 'IMMUTABLE_FIELD']);
-      expect((await root.delete(`${PATH}/pt-br`)).status).toBe(204);
-      expect((await root.delete(`${PATH}/pt-br`)).status).toBe(404);
-      for (const odd of ['pt-br', 'PT', 'no such', '__proto__']) {
+      expect((await root.put(`${PATH}/fr-ca`, { ...body, fallback: null })).body.data.fallback).toBeNull();
+      expect(outcome(await root.put(`${PATH}/fr-ca`, { code: 'fr-ch' }))).toEqual([400, 'IMMUTABLE_FIELD']);
+      expect((await root.delete(`${PATH}/fr-ca`)).status).toBe(204);
+      expect((await root.delete(`${PATH}/fr-ca`)).status).toBe(404);
+      for (const odd of ['fr-ca', 'PT', 'no such', '__proto__']) {
         expect([odd, (await root.put(`${PATH}/${encodeURIComponent(odd)}`, { name: 'x' })).status]).toEqual([odd, 404]);
       }
       const records = await usher.app.database.read(
         async (tx) =>
-          await tx.kysely.selectFrom('audit').selectAll().where('subject', '=', 'pt-br').orderBy('id').execute(),
+          await tx.kysely.selectFrom('audit').selectAll().where('subject', '=', 'fr-ca').orderBy('id').execute(),
       );
       expect(records.map(({ action, actor, app_code }) => [action, actor, app_code])).toEqual(
         ['language.created', 'language.changed', 'language.changed', 'language.deleted'].map((action) => [

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { directionOf } from '../../src/base/language-tags.ts';
 import { contrastOf } from '../../src/delivery/colors.ts';
-import { directionOf, renderLayout, renderText } from '../../src/delivery/layout.ts';
+import { renderLayout, renderText } from '../../src/delivery/layout.ts';
 
 const FRAME = {
   name: 'Café & <Co>',

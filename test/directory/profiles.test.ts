@@ -182,7 +182,7 @@ for (const kind of KINDS) {
 
     test('PUT changes the fields sent and returns the profile, and GET, edit, PUT works', async () => {
       const eve = await asToken(usher, 'eve@example.com', { name: 'Eve' });
-      const put = await eve.put(ME, { firstName: 'Eve', theme: 'dark', brand: 'acme', timezone: 'Europe/Prague' });
+      const put = await eve.put(ME, { firstName: 'Eve', theme: 'dark', brand: 'acme', timezone: 'EUROPE/prague' });
       expect([put.status, put.body.data]).toMatchObject([
         200,
         { firstName: 'Eve', displayName: 'Eve', theme: 'dark', brand: 'acme', timezone: 'Europe/Prague', locale: null },
@@ -226,6 +226,7 @@ for (const kind of KINDS) {
       [{ brand: 'nobody' }, 'UNKNOWN_REFERENCE', 'brand'],
       [{ timezone: 'Europe/Nowhere' }, 'VALIDATION_FAILED', 'timezone'],
       [{ timezone: '+01:00' }, 'VALIDATION_FAILED', 'timezone'],
+      [{ timezone: 'BST' }, 'VALIDATION_FAILED', 'timezone'],
       [{ avatarUrl: 'javascript:alert(1)' }, 'VALIDATION_FAILED', 'avatarUrl'],
       [{ avatarUrl: 'https://u:p@example.com/a' }, 'VALIDATION_FAILED', 'avatarUrl'],
       [{ firstName: '' }, 'VALIDATION_FAILED', 'firstName'],

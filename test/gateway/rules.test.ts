@@ -84,9 +84,14 @@ describe('messages of invalid fields', () => {
       'a language',
       languageCode,
       'EN',
-      'must be a lower-case language code with an optional region, such as cs, en or pt-br',
+      'must be a lower-case language code with an optional script and region, such as cs, pt-br, zh-hant or es-419',
     ],
-    ['a time zone', timeZone, 'Prague', 'must be an IANA time zone such as Europe/Prague'],
+    [
+      'a time zone',
+      timeZone,
+      'Prague',
+      'must be a time zone of IANA such as Europe/Prague or UTC, not an abbreviation such as BST',
+    ],
     ['an identifier', resourceId, '', 'must be 1 to 256 characters, without control characters or lone surrogates'],
     ['an id in a path', idParam, '007', 'must be the id of a record: a whole number from 1, without leading zeros'],
     [

@@ -11,10 +11,10 @@ import {
   isRoleCode,
   isSlug,
   isStorableUrl,
-  isTimeZone,
   normalizeEmail,
   RULES,
 } from '../../base/grammar.ts';
+import { timeZoneOf } from '../../base/time-zones.ts';
 
 const ID_RULE = 'must be the id of a record: a whole number from 1, without leading zeros';
 
@@ -139,7 +139,18 @@ export const name = line(200);
 export const description = text(2000).nullable();
 
 export const languageCode = z.string().refine(isLanguageCode, `must be ${RULES.language}`);
-export const timeZone = z.string().refine(isTimeZone, `must be ${RULES.timeZone}`);
+
+/** The output is IANA's own spelling, which is stored. */
+export const timeZone = z
+  .string()
+  .transform((text, context) => {
+    const name = timeZoneOf(text);
+    if (name !== null) return name;
+    context.addIssue({ code: 'custom', message: `must be ${RULES.timeZone}` });
+    return z.NEVER;
+  })
+  .meta({ description: "A name or link of IANA's time zones; case does not matter." });
+
 /** A read-only field of a record: a PUT may send it back, and it is ignored (docs/reference/http.md#bodies). */
 export const readOnly = z.unknown().optional();
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { SYSTEM_LANGUAGE } from '../../base/grammar.ts';
 import type { Tx } from '../database.ts';
 
 /** Statements of the seed. Each inserts what is missing and leaves existing rows unchanged. */
@@ -16,6 +17,20 @@ export async function insertLanguages(tx: Tx, languages: readonly LanguageSeed[]
     .values(languages.map(({ nativeName, ...language }) => ({ ...language, native_name: nativeName })))
     .onConflict((oc) => oc.column('code').doNothing())
     .execute();
+}
+
+/** Into a registry that administrators may have changed: English stands for a fallback that they deleted. */
+export async function insertMoreLanguages(tx: Tx, languages: readonly LanguageSeed[]): Promise<void> {
+  const rows = await tx.kysely.selectFrom('language').select('code').execute();
+  const known = new Set(rows.map(({ code }) => code));
+  const last = known.has(SYSTEM_LANGUAGE) ? SYSTEM_LANGUAGE : null;
+  await insertLanguages(
+    tx,
+    languages.map(({ fallback, ...language }) => ({
+      ...language,
+      fallback: fallback !== null && known.has(fallback) ? fallback : last,
+    })),
+  );
 }
 
 /** The application's id, and whether it was created now. */
