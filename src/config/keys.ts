@@ -87,6 +87,11 @@ export const KEYS = keys({
     reload: 'value',
     about: 'Keys of backends: [Keys for backends](secure.md#keys-for-backends). Required in production.',
   }),
+  'gateway.userHeader': key(kind.userHeader, {
+    default: 'x-auth-request-email',
+    about:
+      'The header by which a proxy with a key of scope `check` names the user at `/api/gateway/:appCode/check`: [guides/gateways.md](../guides/gateways.md).',
+  }),
   superadmins: key(kind.emails, {
     example: 'admin@example.com',
     default: (before) => (before['auth.issuer'] === null ? ['admin@example.com'] : []),

@@ -77,6 +77,12 @@ export const filled = <T extends string>(item: z.ZodType<T>) =>
 export const host = matching((value) => /^[A-Za-z0-9.:-]+$/.test(value), 'must be an address or a host name').meta({
   examples: ['127.0.0.1'],
 });
+const KNOWN_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'host', 'origin', 'x-internal-api-key']);
+/** A header that may name a person: not one that says something else here. */
+export const userHeader = matching(
+  (value) => /^[A-Za-z0-9-]{1,64}$/.test(value) && !KNOWN_HEADERS.has(value.toLowerCase()),
+  'must be the name of a header, and not of one that means something else here',
+);
 export const port = whole(0, 65_535);
 /** Where another service listens. An IPv6 address stands in brackets. */
 export const address = matching(

@@ -38,6 +38,12 @@ export function mountRoutes(app: Application, options: RouterOptions): void {
       app.all(path, refusePath(site));
       continue;
     }
+    const everyMethod = [...routes.values()].find((route) => route.everyMethod);
+    if (everyMethod !== undefined) {
+      const steps = stepsOf(options, everyMethod);
+      for (const below of ['', '/', '/*below']) app.all(path + below, steps);
+      continue;
+    }
     const methods = [...routes.keys()].map((method) => method.toUpperCase());
     const isSafe = routes.get('get')?.unsafe === false;
     // In the order of RFC 9110.
@@ -87,6 +93,11 @@ function stepsOf(options: RouterOptions, route: Route): RequestHandler[] {
     const { exchange } = res.locals;
     exchange.route = rehearsal !== null && asksForDryRun(req.url) ? rehearsal.route : route;
     exchange.quiet = route.quiet;
+    if (route.everyMethod) {
+      exchange.door = route.path;
+      // What stands below the path says nothing.
+      delete req.params.below;
+    }
     takeParams(exchange, req.params as Record<string, string>);
     if (guard.browsers) allowOrigin(site, req, res);
     next();
@@ -103,7 +114,7 @@ function stepsOf(options: RouterOptions, route: Route): RequestHandler[] {
 
   const readBody: RequestHandler = (req, res, next) => {
     const { exchange } = res.locals;
-    if (route.body === null && !announcesBody(req)) return next();
+    if (route.everyMethod || (route.body === null && !announcesBody(req))) return next();
     // A signature over the body is verified later: until then the caller is unknown.
     const isProven = guard.actor(exchange.caller) !== null;
     return receiveBody(exchange, route.body ?? NO_BODY, isProven ? null : unproven).then((body) => {

@@ -42,6 +42,7 @@ import { profileCheckRoutes } from './routes/profile-checks.ts';
 import { providerRoutes } from './routes/provider.ts';
 import { providerAdminRoutes } from './routes/provider-admin.ts';
 import { providerMailRoutes } from './routes/provider-mail.ts';
+import { proxyCheckRoutes } from './routes/proxy-checks.ts';
 import { pushRoutes } from './routes/push.ts';
 import { reconciliationRoutes } from './routes/reconciliation.ts';
 import { roleRoutes } from './routes/roles.ts';
@@ -51,12 +52,16 @@ import { unsubscribeRoutes } from './routes/unsubscribe.ts';
 import { userAppRoutes } from './routes/user-apps.ts';
 import { userRoutes } from './routes/users.ts';
 
+/** The default of `gateway.userHeader`. */
+const USER_HEADER = 'x-auth-request-email';
+
 /** Every route of the gateway. */
 export function gatewayRoutes(
-  config: Pick<Config, 'production'> & Partial<Pick<Config, 'notifications'>>,
+  config: Pick<Config, 'production'> & Partial<Pick<Config, 'notifications' | 'gateway'>>,
 ): readonly Route[] {
   const routes: readonly Route[] = [
     ...checkRoutes, //        /api/check…
+    ...proxyCheckRoutes(config.gateway?.userHeader ?? USER_HEADER), // /api/gateway/:appCode/check, and below it
     ...authzenRoutes, //      /authzen/:appCode/access/v1/…, /.well-known/authzen-configuration/authzen/:appCode
     ...profileCheckRoutes, // /api/profile/me/check…
     ...permissionStreamRoutes, // /api/profile/me/permissions/stream

@@ -26,6 +26,7 @@ const BY_PATH: ReadonlyMap<string, Surface> = new Map([
 /** `open` is decided by path alone. */
 const BY_GUARD: Readonly<Record<Exclude<Guard<unknown>['kind'], 'open'>, Surface>> = {
   key: 'backends',
+  proxy: 'backends',
   webhookSecret: 'webhooks',
   signature: 'webhooks',
   signedIn: 'people',

@@ -15,6 +15,7 @@ import { call, detailsOf } from '../grpc/support.ts';
 import type { OracleQuestion } from '../oracle/oracle.ts';
 import { numberOf } from '../support/revisions.ts';
 import type { RunningUsher } from '../support/usher.ts';
+import { proxyDoors } from './proxy-doors.ts';
 
 /** What a door says of one permission; a field is undefined where the door does not tell it. */
 export interface Said {
@@ -64,7 +65,8 @@ function grpcDetails(error: unknown): ReturnType<typeof detailsOf> | undefined {
 }
 
 /** What a door calls the refused code of its question; `index` is that of the permission. */
-export function pathIn({ name, kind }: Door, field: 'type' | 'permission', index = 0): string {
+export function pathIn({ name, kind, paths }: Door, field: 'type' | 'permission', index = 0): string {
+  if (paths !== undefined) return kind === 'batch' ? `evaluations.${index}.${paths[field]}` : paths[field];
   const rest = name.startsWith('REST');
   const item = (list: string) => (rest ? `${list}.${index}` : `${list}[${index}]`);
   if (kind === 'bulk' && field === 'permission') return item('permissions');
@@ -75,13 +77,12 @@ export function pathIn({ name, kind }: Door, field: 'type' | 'permission', index
 /** A way to ask: `permissions` are asked about in one call, or one by one where a door takes one. */
 export interface Door {
   name: string;
-  /**
-   * 'one': the first permission only; 'batch': each permission as a check of its own; 'effective': all that the application
-   * defines, whatever was asked.
-   */
+  /** 'one': the first permission only; 'batch': a check for each; 'effective': all that the application defines, whatever was asked. */
   kind: 'one' | 'bulk' | 'batch' | 'effective';
   /** Whether unknown codes are answered where the application is strict, as Explain does. */
   lenient?: boolean;
+  /** What AuthZEN calls the codes. */
+  paths?: Readonly<Record<'type' | 'permission', string>>;
   /** Whether `none` stands for everything not granted (the user-scoped surface). */
   userScoped: boolean;
   ask(question: OracleQuestion, permissions: readonly string[], level: 'view' | 'edit' | null): Promise<Reply>;
@@ -114,6 +115,7 @@ export async function openDoors(
       fields: {},
       headers: { authorization: `Bearer ${tokens.get(email)}` },
     })),
+    ...proxyDoors(usher, tokens),
   ];
   return { doors, close: () => grpc.close() };
 }

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect } from '@jest/globals';
 import { Readiness } from '../../src/app/readiness.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger, createRegistry } from '../../src/base/telemetry.ts';
+import type { Config } from '../../src/config/config.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway/app.ts';
 import type { Refusal, Services } from '../../src/gateway/services.ts';
@@ -45,7 +46,7 @@ export const KEYS = [`shop:check:${CHECK_KEY}`, `mailer:notify:${NOTIFY_KEY}`, `
 
 export interface WorldOptions {
   keys?: readonly string[];
-  config?: Partial<GatewayOptions['config']>;
+  config?: Partial<GatewayOptions['config']> & Partial<Pick<Config, 'gateway'>>;
   routes?: GatewayOptions['routes'];
   logLevel?: string;
   limits?: GatewayOptions['limits'];

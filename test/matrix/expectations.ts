@@ -86,6 +86,8 @@ const GUARDS: Readonly<Record<string, Who>> = {
   'key(check)': ['key(check)'],
   // A user's token is no key: 401.
   'key(check), or the key as bearer': ['key(check)'],
+  // A key alone names nobody (ROUTES).
+  askedByProxy: SIGNED_IN,
   'key(notify)': ['key(notify)'],
   'key(profile)': ['key(profile)'],
   'key(events)': ['key(events)'],
@@ -115,6 +117,7 @@ const ROUTES: Readonly<Record<string, Partial<Record<Caller, Verdict>>>> = {
     'key(events)': 403,
     'key(manifest)': 403,
   },
+  'GET /api/gateway/:appCode/check': { 'key(check)': 401 },
   // No credentials help, and none are asked for.
   'GET /dev/sign-in': EVERYBODY_403,
   'POST /dev/sign-in': EVERYBODY_403,

@@ -126,6 +126,7 @@ export interface Api {
   'GET /api/applications/{appCode}/templates': { path: { "appCode": string }; query: {  }; body: undefined; out: (Template)[]; paged: false };
   'GET /api/brands': { path: {  }; query: {  }; body: undefined; out: (BrandLook)[]; paged: false };
   'GET /api/docs': { path: {  }; query: {  }; body: undefined; out: undefined; paged: false };
+  'GET /api/gateway/{appCode}/check': { path: { "appCode": string }; query: { "permission": string; "resourceType"?: string | null; "resourceId"?: string | null; "accessLevel"?: "view" | "edit" | null }; body: undefined; out: undefined; paged: false };
   'GET /api/idp/admin/events': { path: {  }; query: {  }; body: undefined; out: ProviderEvents; paged: false };
   'GET /api/idp/admin/notification-provider': { path: {  }; query: {  }; body: undefined; out: NotificationProvider; paged: false };
   'GET /api/idp/admin/orgs': { path: {  }; query: {  }; body: undefined; out: (Organization)[]; paged: false };

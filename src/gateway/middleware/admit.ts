@@ -57,7 +57,8 @@ async function admitCounted(
     caller = identified instanceof Promise ? await exchange.within(DEADLINE_MS.call, identified) : identified;
   } catch (error) {
     // Guessing credentials counts against the address; over the limit it learns nothing more.
-    await countRefused(rateLimit, address, isSecret, error);
+    const isGuess = isSecret && (guard.isGuess?.(admission.services, request) ?? true);
+    await countRefused(rateLimit, address, isGuess, error);
     throw error;
   }
   const actor = guard.actor(caller);
@@ -78,13 +79,18 @@ function permit(
   exchange.nameCaller(actor);
   const refused = (error: unknown): Promise<never> => refuse(services, refusal, request, actor, error);
   try {
-    if (!guard.browsers || guard.refusesBrowsers?.(caller)) refuseBrowser(site, exchange.req);
+    if (refusesBrowser(guard, caller)) refuseBrowser(site, exchange.req);
     const permitted = guard.permit?.(services, request, caller);
     if (permitted === undefined) return caller;
     return exchange.within(DEADLINE_MS.call, permitted).then(() => caller, refused);
   } catch (error) {
     return refused(error);
   }
+}
+
+function refusesBrowser(guard: Guard<unknown>, caller: unknown): boolean {
+  if (guard.ignoresOrigin === true) return false;
+  return !guard.browsers || guard.refusesBrowsers?.(caller) === true;
 }
 
 /** Rethrows after recording a refused administrative write in the audit. */

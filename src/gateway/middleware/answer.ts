@@ -136,6 +136,7 @@ export class AnswerWriter {
     if (meta.revision !== undefined) res.setHeader('usher-revision', meta.revision);
     if (meta.etag !== undefined) res.setHeader('etag', `"${meta.etag}"`);
     if (meta.location !== undefined) res.setHeader('location', meta.location);
+    if (meta.headers !== undefined) res.set(meta.headers);
     if (meta.cookie !== undefined) res.setHeader('set-cookie', meta.cookie);
   }
 

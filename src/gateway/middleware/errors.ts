@@ -2,6 +2,7 @@
 
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
 import { toUsherError, UsherError } from '../../base/errors.ts';
+import { Denial } from '../route/denial.ts';
 import { type ErrorBody, HTML_TYPE, JSON_TYPE, negotiate, type Page } from '../route/envelopes.ts';
 import { type Guard, KEY_CHALLENGE, KEY_HEADER } from '../route/guards.ts';
 import { allowOrigin, type Site } from './cors.ts';
@@ -56,6 +57,7 @@ function answer(exchange: Exchange, thrown: unknown): void {
   }
   res.status(status).set('cache-control', 'no-store');
   if (status === 401 && route !== null) res.set('www-authenticate', challengeOf(route.guard, req));
+  if (error instanceof Denial) res.set(error.headers);
   if (error.retryAfter !== undefined) res.set('retry-after', String(error.retryAfter));
   const page = problemPage(exchange, error);
   if (page === null) res.set('content-type', JSON_TYPE).json(errorBody(error, exchange.requestId));
@@ -87,6 +89,8 @@ function problemPage({ req, route }: Exchange, error: UsherError): Page | null {
 function challengeOf(guard: Guard<unknown>, req: Request): string {
   const tokenSent = req.get('authorization') !== undefined;
   const bearer = tokenSent ? 'Bearer realm="usher", error="invalid_token"' : 'Bearer realm="usher"';
+  // A proxy passes it on to its client, which has no key.
+  if (guard.kind === 'proxy') return bearer;
   if (guard.alternative !== undefined) {
     if (req.get(KEY_HEADER) !== undefined) return KEY_CHALLENGE;
     return tokenSent ? bearer : `${bearer}, ${KEY_CHALLENGE}`;

@@ -33,6 +33,7 @@ export interface GuardRequest {
 type GuardKind =
   | 'open'
   | 'key'
+  | 'proxy'
   | 'signature'
   | 'webhookSecret'
   | 'signedIn'
@@ -58,6 +59,8 @@ export interface Guard<C> {
   readonly browsers: boolean;
   /** The same by caller, for guards that admit several kinds. */
   refusesBrowsers?(caller: C): boolean;
+  /** Whether `Origin` says nothing, as from a proxy that passes on its client's: it is not refused, and no page may read the answer. */
+  readonly ignoresOrigin?: boolean;
   /** Identifies the caller; throws 401 (or 503). Synchronous when possible: checks are hot. */
   identify(services: Services, request: GuardRequest): C | Promise<C>;
   /**
@@ -65,6 +68,8 @@ export interface Guard<C> {
    * known synchronously: checks are hot.
    */
   permit?(services: Services, request: GuardRequest, caller: C): Promise<unknown> | undefined;
+  /** Whether a refused call guessed a secret; absent where every wrong credential beside one is a guess. */
+  isGuess?(services: Services, request: GuardRequest): boolean;
   /** For audit records and rate limits: `user:<email>`, `key:<name>`; null for nobody in particular. */
   actor(caller: C): string | null;
 }

@@ -79,6 +79,8 @@ export interface AnswerMeta {
   status?: number;
   /** The content security policy of this page, for envelopes without one of their own. */
   policy?: string;
+  /** Headers of this answer alone. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** A payload with headers of its own. */
@@ -191,6 +193,8 @@ interface RouteSpec<
   readonly quiet?: boolean;
   /** A GET that changes something: it takes no HEAD, which must change nothing. */
   readonly unsafe?: boolean;
+  /** A GET that answers every method alike, at its path and every path below it, and reads no body: for proxies that pass on what they were sent. */
+  readonly everyMethod?: boolean;
   /** Whether it repeats every `x-request-id` of 1 to 128 visible ASCII characters, as AuthZEN asks. */
   readonly anyRequestId?: boolean;
   /** Whether the answer holds a token, a code or a link with one: compressed, its length would tell parts of it (BREACH). */
@@ -226,6 +230,7 @@ export interface Route {
   readonly refusal: string | null;
   readonly quiet: boolean;
   readonly unsafe: boolean;
+  readonly everyMethod: boolean;
   readonly anyRequestId: boolean;
   readonly holdsSecret: boolean;
   readonly handle: (services: Services, input: Input<unknown, unknown, unknown, unknown, RequestHeader>) => unknown;
@@ -258,7 +263,9 @@ export function defineRoute<
     throw fault('a response schema belongs to every envelope but the empty one');
   }
   if (spec.method === 'get' && spec.body !== undefined) throw fault('a GET takes no body');
-  if (spec.method !== 'get' && spec.unsafe !== undefined) throw fault('`unsafe` belongs to a GET');
+  for (const name of ['unsafe', 'everyMethod'] as const) {
+    if (spec.method !== 'get' && spec[name] !== undefined) throw fault(`\`${name}\` belongs to a GET`);
+  }
 
   return {
     method: spec.method,
@@ -283,6 +290,7 @@ export function defineRoute<
     refusal: spec.refusal ?? null,
     quiet: spec.quiet ?? false,
     unsafe: spec.unsafe ?? false,
+    everyMethod: spec.everyMethod ?? false,
     anyRequestId: spec.anyRequestId ?? false,
     holdsSecret: spec.holdsSecret ?? false,
     // The one place where the types of the parts are dropped: router.ts passes what these very schemas have checked.
