@@ -5,7 +5,7 @@ import { Faults, isMap } from '../catalog/manifest/faults.ts';
 import type { Manifest } from '../catalog/manifest/format.ts';
 import { parseManifest } from '../catalog/manifest/parse.ts';
 import { type ManifestIssue, placed } from '../catalog/manifest/places.ts';
-import { fits } from '../catalog/manifest/read.ts';
+import { fits, withoutExtensions } from '../catalog/manifest/read.ts';
 import { readSource } from '../catalog/manifest/source.ts';
 import { readCases, type TestFile } from './cases.ts';
 
@@ -43,7 +43,7 @@ export async function readTests(name: string, files: Files): Promise<TestFile> {
   if (source.faults.length > 0 || value === undefined) return refuse('is not valid YAML or JSON');
   if (!isMap(value)) return refuse('must be a map with manifest and tests, or a manifest with tests');
   const isManifest = value.application !== undefined;
-  const frame = isManifest ? null : fits(Frame, value, [], faults);
+  const frame = isManifest ? null : fits(Frame, withoutExtensions(value), [], faults);
   const cases = readCases(value.tests, faults);
   if (faults.list.length > 0) return refuse('has faults');
   if (frame === null) return { name, manifest: await manifestOf(name, text), cases };

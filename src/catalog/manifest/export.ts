@@ -81,10 +81,12 @@ function byPerson({ assignments }: People): { email: string; roles: string[] }[]
 
 /** Records written between two turns of the event loop. */
 const SLICE = 250;
+/** YAML 1.2, in which nothing means something else to a reader of YAML 1.1: `no`, `1_000` and `12:30` get quotes. */
 const OPTIONS = {
   lineWidth: 0,
   version: '1.2',
   schema: 'core',
+  compat: 'yaml-1.1',
   aliasDuplicateObjects: false,
   flowCollectionPadding: false,
 } as const;
@@ -106,14 +108,21 @@ export async function toYaml(manifest: ExportedManifest, schemaUrl: string | nul
   return parts.join('');
 }
 
+/** What YAML 1.1 has beside types: a line break, and the value of a map as a whole. */
+const OTHERWISE = /[\u2028\u2029]|^=$/;
+const ESCAPES: Readonly<Record<string, string>> = { '\u2028': '\\L', '\u2029': '\\P' };
+
 /** Lists of codes go on one line: those of ten thousand people would fill pages. */
-function write({ Document, isScalar, isSeq, visit }: typeof Yaml, value: unknown): string {
+function write({ Document, Scalar, isScalar, isSeq, visit }: typeof Yaml, value: unknown): string {
   const document = new Document(value, OPTIONS);
   visit(document, {
     Pair: (_, { value: list }) => {
       if (isSeq(list) && list.items.every((item) => isScalar(item))) list.flow = true;
     },
-    Scalar: () => visit.SKIP,
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === 'string' && OTHERWISE.test(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE;
+    },
   });
-  return document.toString(OPTIONS);
+  // These two now stand in double quotes alone.
+  return document.toString(OPTIONS).replace(/[\u2028\u2029]/g, (one) => ESCAPES[one] ?? one);
 }

@@ -35,7 +35,7 @@ export function readManifest(value: Plain, faults: Faults): Read | null {
     faults.add([], `a manifest is a map that begins with application:, not ${describe(value)}`);
     return null;
   }
-  fits(Frame, value, [], faults);
+  fits(Frame, withoutExtensions(value), [], faults);
   const application = readRecord<ManifestApplication>(Application, value.application, ['application'], faults);
   const spoiled = new Set<string>();
   const sections = SECTION_NAMES.map((name) => [name, readSection(name, value[name], faults, spoiled)]);
@@ -83,6 +83,11 @@ function readRecord<T>(schema: z.ZodType<T>, item: Plain | undefined, path: Path
   if (!isMap(item) || path[0] === 'templates') return null;
   const wrong = new Set(read.fields);
   return schema.safeParse(without(item, wrong)).data ?? null;
+}
+
+/** Top-level sections of the author's own, mostly anchors for the others. */
+export function withoutExtensions(map: PlainMap): PlainMap {
+  return without(map, new Set(Object.keys(map).filter((name) => name.startsWith('x-'))));
 }
 
 function without(map: PlainMap, names: ReadonlySet<unknown>): PlainMap {

@@ -371,6 +371,8 @@ export const Manifest = Exported.partial()
     ],
   });
 
+const OWN_SECTION = 'A section of your own, such as anchors that others refer to. Applying ignores it.';
+
 /** The schema for editors, pipelines and the OpenAPI document. Editors support draft 7 best. */
 export function manifestSchema(target: 'draft-7' | 'draft-2020-12' = 'draft-7'): Record<string, unknown> {
   return z.toJSONSchema(Manifest, {
@@ -378,6 +380,7 @@ export function manifestSchema(target: 'draft-7' | 'draft-2020-12' = 'draft-7'):
     target,
     // zod omits these two for schemas that transform their input. Here they describe the input.
     override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema === Manifest) jsonSchema.patternProperties = { '^x-': { description: OWN_SECTION } };
       const { default: fallback = null, examples } = z.globalRegistry.get(zodSchema) ?? {};
       if (fallback !== null) jsonSchema.default = fallback as never;
       else delete jsonSchema.default;

@@ -1,5 +1,5 @@
 /**
- * A manifest's text as plain values, and back from a path to its line and column. YAML 1.2 without custom tags, with
+ * A manifest's text as plain values, and back from a path to its line and column. YAML 1.2 without custom tags, with merge keys and
  * limits for nesting and for the expansion of aliases. JSON is read the same way, so that both have positions and refuse duplicate
  * keys.
  */
@@ -20,7 +20,7 @@ import {
   YAMLException,
 } from 'js-yaml';
 import { LIMITS } from '../../base/grammar.ts';
-import type { Fault, Path, Plain } from './faults.ts';
+import { type Fault, isMap, type Path, type Plain } from './faults.ts';
 import { type Places, PlacesBuilder } from './places.ts';
 
 /** A fault of the text itself, without a path. */
@@ -33,6 +33,9 @@ export interface Source {
   /** The positions of all values. */
   places: Places;
 }
+
+/** The key of YAML 1.1 that merges other maps into one's own. */
+const MERGE = '<<';
 
 /** Values that aliases may add in total. An honest manifest shares a few lists; a hostile one multiplies them. */
 const ALIASED_VALUES = 100_000;
@@ -175,18 +178,40 @@ class Reader {
 
   #readMap(path: Path, depth: number): Plain {
     const map: Record<string, Plain> = Object.create(null);
+    let merged: { value: Plain; offset: number } | null = null;
     while (!this.#isEnd()) {
       const offset = this.#startOf(this.#at);
       const key = this.#events[this.#at++];
       if (key?.type !== EVENT_ID.SCALAR) throw new Refused('has a key that is not text', offset);
       const name = getScalarValue(this.#text, key);
-      if (name in map) this.#faults.push({ path: [...path, name], message: 'is given twice', offset });
+      const merges = name === MERGE && key.style === SCALAR_STYLE.PLAIN;
+      if (merges ? merged !== null : name in map) {
+        this.#faults.push({ path: [...path, name], message: 'is given twice', offset });
+      }
       const entry = this.#places.enter(offset, name);
-      map[name] = this.#read([...path, name], depth + 1);
+      const value = this.#read([...path, name], depth + 1);
       this.#places.leave(entry);
+      if (merges) merged = { value, offset };
+      else map[name] = value;
     }
     this.#at++;
+    if (merged !== null) this.#merge(map, merged.value, [...path, MERGE], merged.offset);
     return map;
+  }
+
+  /** Adds what the maps have and `map` lacks; of several the first counts (https://yaml.org/type/merge.html). */
+  #merge(map: Record<string, Plain>, value: Plain, path: Path, offset: number): void {
+    for (const from of Array.isArray(value) ? value : [value]) {
+      if (!isMap(from)) {
+        this.#faults.push({ path, message: 'takes a map, or a list of maps, such as <<: *common', offset });
+        continue;
+      }
+      for (const [name, one] of Object.entries(from)) {
+        if (name in map) continue;
+        this.#places.leave(this.#places.enter(offset, name));
+        map[name] = one;
+      }
+    }
   }
 
   #readScalar(event: ScalarEvent, path: Path, offset: number): Plain {

@@ -101,6 +101,25 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
     expect(examine(shared).manifest?.assignments?.[1]?.roles).toEqual(['x', 'y']);
   });
 
+  test('a manifest may have sections of its own, and merge them', () => {
+    const text = [
+      'x-switches: &switches {emailEnabled: false, defaultEmail: false}',
+      'x-more: &more {pushEnabled: false, defaultEmail: true}',
+      `${HEAD}notificationTypes:`,
+      '  - {code: one, name: One, <<: *switches}',
+      '  - <<: [*more, *switches]',
+      '    code: two',
+      '    name: Two',
+      'x-anything: [1, {a: b}]',
+    ].join('\n');
+    const { manifest, issues } = examine(text);
+    expect(issues).toEqual([]);
+    expect(manifest?.notificationTypes).toMatchObject([
+      { code: 'one', emailEnabled: false, defaultEmail: false, pushEnabled: true },
+      { code: 'two', emailEnabled: false, defaultEmail: true, pushEnabled: false },
+    ]);
+  });
+
   test('the demo is a valid manifest', () => {
     expect(faults(readFileSync(`${import.meta.dirname}/../../../examples/demo.yaml`, 'utf8'))).toEqual([]);
   });
@@ -126,7 +145,7 @@ roles:
 admins: [Ada@Example.com, ada@example.com, "no at", 5]
 assignments:
   - email: ada@example.com
-    roles: [reader, reader, Reader]
+    roles: [reader, reader, rea/der]
 overrides:
   - email: ada@example.com
     resourceType: project
@@ -148,7 +167,7 @@ overrides:
       '16:44 admins.2: "no at" must be an e-mail address such as ada@example.com: ASCII, one @ with a host name after it, at most 254 characters',
       '16:53 admins.3: must be text, not 5',
       '19:21 assignments.0.roles.1: "reader" is listed twice',
-      '19:29 assignments.0.roles.2: "Reader" is not a valid code',
+      '19:29 assignments.0.roles.2: "rea/der" is not a valid role code',
       '23:5 overrides.0.resourceId: must be text, not 1042',
       '26:5 overrides.0.accessLevel: a denial has no accessLevel: remove it from granted: false',
     ]);
@@ -182,7 +201,7 @@ overrides:
     [
       'no language code',
       'application: {code: a, name: A, supportedLanguages: [EN]}',
-      '1:54 application.supportedLanguages.0: "EN" must be a lower-case language code with an optional region, such as cs, en or pt-br',
+      '1:54 application.supportedLanguages.0: "EN" must be a lower-case language code with an optional script and region, such as cs, pt-br, zh-hant or es-419',
     ],
     [
       'credentials in a URL',
@@ -238,7 +257,11 @@ describe('text that is not plain YAML', () => {
     ['a local tag', `${HEAD}roles: !roles []`, /^2:8 : unresolved tag/],
     ['another version of YAML', `%YAML 1.1\n---\n${HEAD}`, /YAML 1\.2/],
     ['two documents', `${HEAD}---\n${HEAD}`, /^2:1 : source contains multiple documents/],
-    ['a merge key', `x: &x {a: 1}\n${HEAD}<<: *x`, /^1:1 x: is an unknown section/],
+    ['a merge key of an unknown section', `x-x: &x {a: 1}\n${HEAD}<<: *x`, /^3:1 a: is an unknown section/],
+    ['a merge of a text', `${HEAD}roles: [{code: a, <<: b}]`, /^2:19 roles.0.<<: takes a map, or a list of maps/],
+    ['a merge given twice', `x-a: &a {}\n${HEAD}roles: [{<<: *a, <<: *a}]`, /^3:18 roles.0.<<: is given twice/m],
+    ['a merge within itself', `${HEAD}roles: [&r {code: a, <<: *r}]`, /^2:\d+ : /],
+    ['a section that only looks like one of the author', `${HEAD}X-roles: []`, /^2:1 X-roles: is an unknown section/],
     ['an unknown anchor', `${HEAD}roles: *nowhere`, /^2:8 : /],
     [
       'a number that is not a number',

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
+import { parse } from 'yaml';
 import { UsherError } from '../../../src/base/errors.ts';
 import { examine } from '../../../src/catalog/manifest/examine.ts';
 import { type ExportedManifest, toYaml } from '../../../src/catalog/manifest/export.ts';
@@ -18,6 +19,9 @@ describe('the text of a manifest', () => {
       fc.asyncProperty(manifestArbitrary('studio'), async (manifest) => {
         const yaml = await toYaml(manifest);
         expect(JSON.parse(JSON.stringify(readSource(yaml).value))).toEqual(manifest);
+        // What reads YAML 1.1 finds the same; two characters that are line breaks there are written as escapes.
+        expect(parse(yaml, { version: '1.1', strict: false })).toEqual(manifest);
+        expect(yaml).not.toMatch(/[\u2028\u2029]|: =$/m);
         const read = examine(yaml);
         expect(read.issues).toEqual([]);
         // Only the places differ.

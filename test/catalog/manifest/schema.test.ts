@@ -56,13 +56,14 @@ describe('the JSON Schema of a manifest', () => {
     expect(schema).toMatchObject({ title: 'Usher manifest', examples: [{ application: { code: 'billing' } }] });
   });
 
-  test('the JSON Schema of a manifest accepts every example of the repository and its own', () => {
+  test('the JSON Schema of a manifest accepts every example of the repository, its own, and sections of the author', () => {
     const files = readdirSync(join(ROOT, 'examples'), { recursive: true, encoding: 'utf8' })
       .filter((path) => /\.ya?ml$/.test(path) && !path.includes('node_modules'))
       .map((path) => readFileSync(join(ROOT, 'examples', path), 'utf8'))
       .filter((text) => /^application:/m.test(text));
     expect(files.length).toBeGreaterThan(0);
-    for (const value of [...files.map((text) => parse(text) as unknown), ...(schema.examples as unknown[])]) {
+    const own = { 'x-own': [1, { a: null }], application: { code: 'a' } };
+    for (const value of [own, ...files.map((text) => parse(text) as unknown), ...(schema.examples as unknown[])]) {
       expect([valid(value), valid.errors]).toEqual([true, null]);
       expect(verdictOf(value)).toBe('taken');
     }
@@ -82,6 +83,7 @@ describe('the JSON Schema of a manifest', () => {
     ['no application', { roles: [] }],
     ['an unknown section', { application: { code: 'a' }, rols: [] }],
     ['an unknown field', { application: { code: 'a' }, roles: [{ code: 'b', name: 'B' }] }],
+    ['a section that only looks like one of the author', { application: { code: 'a' }, 'X-roles': [] }],
     ['an empty section', { application: { code: 'a' }, roles: null }],
     ['a section that is a map', { application: { code: 'a' }, roles: {} }],
     ['a code with capitals', { application: { code: 'a' }, entities: [{ code: 'B', name: 'B' }] }],

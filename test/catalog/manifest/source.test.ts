@@ -14,7 +14,7 @@ function elsewhere(text: string): { value: unknown } | undefined {
     prettyErrors: false,
     schema: 'core',
     resolveKnownTags: false,
-    merge: false,
+    merge: true,
     stringKeys: true,
     logLevel: 'error',
   });
@@ -55,6 +55,8 @@ describe('the reader of texts', () => {
       'a: !!str 12\nb: !!int "3"\nc: !!null ""\nd: !!seq [x]\ne: !!map {}\nf: !!bool true',
     ],
     ['anchors and aliases', 'a: &x [b, {c: d}]\ne: *x\nf: &y g\nh: *y'],
+    ['merge keys', 'a: &x {b: 1, c: 2}\nd: &y {c: 3, e: 4}\nf: {<<: *x, c: 5}\ng: {c: 5, <<: [*y, *x]}\nh: {"<<": 6}'],
+    ['a merge key of a map that merges', 'a: &x {b: 1}\nc: &y {<<: *x, d: 2}\ne: {<<: *y}\nf: {<<: {g: 3}}'],
     ['comments, carriage returns and a byte order mark', '\ufeff# a\r\na: b # c\r\n\r\n# d\r\n'],
     ['JSON with tabs and pairs of surrogates', '{"a":\t[1, null, "\\ud83d\\ude00"],\n"b": {"": "x:\\"y\\":"}}'],
     ['nothing', ''],
