@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { UsherError } from '../../clients/react/src/errors.ts';
 import { eventsOf } from '../../clients/react/src/events.ts';
 import { safeUrl } from '../../clients/react/src/links.ts';
-import { answersOf, faultyPlace, keyOf } from '../../clients/react/src/questions.ts';
+import { answersOf, faultyPlace, keyOf, questionOf } from '../../clients/react/src/questions.ts';
 import { subjectOf } from '../../clients/react/src/session.ts';
-import type { PermissionQuestion, Resource } from '../../clients/react/src/types.ts';
+import type { PermissionOptions, PermissionQuestion, Resource } from '../../clients/react/src/types.ts';
 
 const bytesOf = (pieces: readonly string[]): ReadableStream<Uint8Array> =>
   new ReadableStream({
@@ -45,6 +45,54 @@ describe('a question', () => {
     ])
       expect(keyOf('shop', about(missing))).toBeNull();
     expect(keyOf('shop', { permission: 'read' })).toBe('{"app":"shop","permission":"read"}');
+  });
+
+  test('that is wrong is refused, and never asked as a wider one', () => {
+    const record = { type: 'order', id: 7 };
+    const wrong: readonly [string, object | string | null][] = [
+      ['resourceType', { permission: 'read', resourceType: 'order', resourceId: '7' }],
+      ['ressource', { permission: 'read', ressource: record }],
+      ['accessLevel', { permission: 'read', accessLevel: 'edit' }],
+      ['email', { permission: 'read', email: 'ben@example.com' }],
+      ['level', { permission: 'read', level: 'write' }],
+      ['level', { permission: 'read', level: null }],
+      ['level', { permission: 'read', level: 'allowed' }],
+      ['permission', { resource: record }],
+      ['permission', { permission: '' }],
+      ['permission', { permission: ['read'] }],
+      ['resource', about('order:7')],
+      ['resource', about(7)],
+      ['resource', about(['order', '7'])],
+      ['resource', about(new Map())],
+      ['resource.type', about({})],
+      ['resource.id', about({ type: 'order' })],
+      ['resource.id', about({ type: 'order', id: {} })],
+      ['resource.id', about({ type: 'order', id: Number.NaN })],
+      ['resource.id', about({ type: 'order', id: true })],
+      ['resource.id', about({ type: 'order', id: '\ud800' })],
+      ['resource.type', about({ type: 7, id: 7 })],
+      ['resource.tenant', about({ ...record, tenant: 1 })],
+      ['question', null],
+      ['question', 'read'],
+      ['question', ['read']],
+    ];
+    for (const [path, question] of wrong) {
+      const issues = [{ path, message: expect.any(String) }];
+      expect(refusedBy(() => keyOf('shop', question as PermissionQuestion))).toEqual({
+        code: 'INVALID_ARGUMENT',
+        details: { issues },
+      });
+    }
+    for (const options of [null, 'edit', { permission: 'write' }, { resourceId: 7 }]) {
+      expect(refusedBy(() => questionOf('read', options as PermissionOptions))).toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      });
+    }
+    expect(questionOf('read', { level: undefined, resource: undefined })).toEqual({
+      permission: 'read',
+      level: undefined,
+      resource: undefined,
+    });
   });
 
   test('about a number is that about its text', () => {
@@ -111,3 +159,13 @@ test('a token says whose it is by issuer and subject, or not at all', () => {
   expect(ann).not.toBe(subjectOf(tokenOf({ iss: 'https://other.example', sub: 'änn' })));
   for (const opaque of ['abc', 'a.b.c', tokenOf(null), tokenOf({ sub: 7 }), '']) expect(subjectOf(opaque)).toBeNull();
 });
+
+function refusedBy(ask: () => unknown): unknown {
+  try {
+    return ask();
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsherError);
+    const { code, details } = error as UsherError;
+    return { code, details };
+  }
+}

@@ -1,5 +1,5 @@
 import type { ReactElement, ReactNode } from 'react';
-import type { PermissionOptions, PermissionQuestion } from './types.ts';
+import type { PermissionQuestion } from './types.ts';
 import { usePermission } from './use-permission.ts';
 
 export interface CanProps extends PermissionQuestion {
@@ -13,9 +13,8 @@ export interface CanProps extends PermissionQuestion {
 
 /** Shows its children to those who are allowed. It protects nothing: the backend asks again. */
 export function Can(props: CanProps): ReactElement {
-  const { permission, level, children = null, fallback = null, pending = null } = props;
-  // A record that is given but undefined is not known yet: it must stay given.
-  const options: PermissionOptions = 'resource' in props ? { level, resource: props.resource } : { level };
+  const { permission, children = null, fallback = null, pending = null, ...options } = props;
+  // With everything else that was given: a record that is undefined is not known yet, and a prop that is unknown is a mistake.
   const { allowed, known } = usePermission(permission, options);
   if (!known) return <>{pending}</>;
   return <>{allowed ? children : fallback}</>;

@@ -3,6 +3,7 @@
 import { Api } from './api.ts';
 import { InboxStore } from './inbox-store.ts';
 import { isHidden, PermissionStore } from './permission-store.ts';
+import { requireText } from './questions.ts';
 import { type GetToken, Session } from './session.ts';
 
 export interface UsherClientOptions {
@@ -34,7 +35,10 @@ export class UsherClient {
   readonly isSignedIn: boolean;
   #hiding: ReturnType<typeof setTimeout> | undefined;
 
+  /** Throws UsherError INVALID_ARGUMENT without an application or an address. */
   constructor({ url, app, getToken, maxStalenessMs = MAX_STALENESS_MS, onUnauthenticated }: UsherClientOptions) {
+    requireText(app, 'app');
+    if (typeof url !== 'string') requireText(url, 'url');
     this.app = app;
     this.isSignedIn = getToken !== null;
     const session = new Session({ getToken: getToken ?? (() => null), onUnauthenticated });

@@ -5,7 +5,7 @@ export class UsherError extends Error {
   override readonly name = 'UsherError';
   /** The status of the answer; 0 where there was no answer, or nobody to ask for. */
   readonly status: number;
-  /** Stable, from the service's table of errors, such as `UNKNOWN_CODE`; `SIGNED_OUT` without a token, `NO_ANSWER` without an answer. */
+  /** Stable, from the service's table of errors, such as `UNKNOWN_CODE`; `SIGNED_OUT` without a token, `NO_ANSWER` without an answer, `INVALID_ARGUMENT` for a question that was not asked because it is wrong. */
   readonly code: string;
   /** What belongs to the code: of `UNKNOWN_CODE` the `path`, and the `known` code that was probably meant. */
   readonly details: Readonly<Record<string, unknown>>;

@@ -88,17 +88,19 @@ export function UsherProvider(props: UsherProviderProps): ReactElement {
 }
 
 /** Everything on which answers depend. A token that does not say whose it is stands for itself. */
-function nameOf({ url, app, maxStalenessMs, user, token }: UsherProviderProps): string {
+function nameOf(props: UsherProviderProps): string {
+  const { url, app, maxStalenessMs, user, token } = props;
   const person = typeof token === 'string' ? (subjectOf(token) ?? token) : token;
-  return JSON.stringify([url, app, maxStalenessMs, user, person, isSignedIn(user, token)]);
+  return JSON.stringify([url, app, maxStalenessMs, user, person, isSignedIn(props)]);
 }
 
-function isSignedIn(user: string | null | undefined, token: string | null | undefined): boolean {
-  return user !== null && token !== null && token !== '';
+/** Somebody is, where the page says so: a token that is not given, and no function for one, is nobody. */
+function isSignedIn({ user, token, getToken }: UsherProviderProps): boolean {
+  return user !== null && (getToken === undefined ? typeof token === 'string' && token !== '' : true);
 }
 
 function clientOf(props: UsherProviderProps, latest: { readonly current: UsherProviderProps }): UsherClient {
-  const { url, app, maxStalenessMs, user, token } = props;
+  const { url, app, maxStalenessMs } = props;
   const getToken: GetToken = (options) => {
     const { current } = latest;
     return current.getToken === undefined ? current.token : current.getToken(options);
@@ -107,7 +109,7 @@ function clientOf(props: UsherProviderProps, latest: { readonly current: UsherPr
     url,
     app,
     maxStalenessMs,
-    getToken: isSignedIn(user, token) ? getToken : null,
+    getToken: isSignedIn(props) ? getToken : null,
     onUnauthenticated: () => latest.current.onUnauthenticated?.(),
   });
 }

@@ -3,7 +3,7 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
 import type { PermissionStore } from './permission-store.ts';
 import { useClient } from './provider.tsx';
-import { keyOf, UNKNOWN } from './questions.ts';
+import { keyOf, questionOf, UNKNOWN } from './questions.ts';
 import type { PermissionOptions, PermissionQuestion, PermissionState } from './types.ts';
 
 const unknown = (): PermissionState => UNKNOWN;
@@ -11,11 +11,12 @@ const unknown = (): PermissionState => UNKNOWN;
 /**
  * Whether the person is allowed something. All that the components of a page ask in one turn goes in one request.
  *
- * A `resource` that is null or undefined is not known yet: the answer is a denial, and nothing is asked.
+ * A `resource` that is null or undefined is not known yet: the answer is a denial, and nothing is asked. A question that is wrong (an
+ * unknown option, an unknown level, half of a record) throws UsherError INVALID_ARGUMENT while rendering.
  */
 export function usePermission(permission: string, options: PermissionOptions = {}): PermissionState {
   const { app, permissions } = useClient();
-  const key = keyOf(app, { ...options, permission });
+  const key = keyOf(app, questionOf(permission, options));
   const subscribe = useCallback(
     (listener: () => void) => (key === null ? nothing : permissions.hold(key, listener)),
     [permissions, key],

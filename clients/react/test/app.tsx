@@ -10,6 +10,7 @@ import {
   useUsher,
 } from '@usher-service/react';
 import '@usher-service/react/styles.css';
+import type { ReactElement } from 'react';
 
 /** What the README shows. */
 export function App({ token }: { token: string | null }) {
@@ -45,7 +46,14 @@ function Project() {
 
 // @ts-expect-error: with a function, the page has to say who is signed in
 export const nobodySaid = <UsherProvider url="" app="atelier" getToken={() => null} />;
+const inside = (page: ReactElement) => (
+  <UsherProvider url="" app="atelier" token="a.b.c">
+    {page}
+  </UsherProvider>
+);
 // @ts-expect-error: a level is view or edit
-export const misspelt = <Can permission="project.access" level="write" />;
+export const misspelt = inside(<Can permission="project.access" level="write" />);
+// @ts-expect-error: a record is `resource`
+export const nameless = inside(<Can permission="project.access" resourceType="project" resourceId="7" />);
 // @ts-expect-error: two questions have two answers
 export const third = (): PermissionState => usePermissions(['a', 'b'])[2];

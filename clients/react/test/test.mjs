@@ -4,12 +4,16 @@ import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 const [react] = process.argv.slice(2);
-const { html } = await import(new URL('./server/server.js', import.meta.url).href);
+const { html, refusals } = await import(new URL('./server/server.js', import.meta.url).href);
 
 assert.match(html, /<p>Wait<\/p>/);
 assert.doesNotMatch(html, /Archive/);
 assert.match(html, /aria-label="Notifications"/);
 assert.match(html, /false.*false,false.*none/);
+assert.deepEqual(refusals, [
+  "UsherError: level: must be 'view' or 'edit', not 'write'",
+  'UsherError: resourceType: unknown member; write resource: {type, id}',
+]);
 assert.match(createRequire(import.meta.url)('react').version, new RegExp(`^${react}\\.`));
 const [style] = globSync('dist/assets/*.css');
 assert.match(readFileSync(style, 'utf8'), /--usher-surface/);
