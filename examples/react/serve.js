@@ -13,6 +13,8 @@ const USHER_URL = process.env.USHER_URL ?? 'http://localhost:8080';
 const ROOT = resolve(import.meta.dirname, '../..');
 const CLIENT = join(ROOT, 'clients/react/src');
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
+// Taken before the build, which sets NODE_ENV. Without it: a command for production makes no tokens.
+const { NODE_ENV: _, ...ENVIRONMENT } = process.env;
 
 const { output } = await build({
   root: import.meta.dirname,
@@ -58,7 +60,7 @@ function isOwnPage({ headers }) {
 async function tokenOf(email) {
   try {
     const command = [join(ROOT, 'src/main.ts'), 'token', email];
-    const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
+    const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT, env: ENVIRONMENT });
     return stdout.trim();
   } catch (error) {
     console.error(error.stderr ?? error);

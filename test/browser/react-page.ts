@@ -13,7 +13,9 @@ export interface RunningExample {
 /** Builds and serves it, for the service at `usherUrl` whose development key is in `dataDir`. */
 export async function startExample(usherUrl: string, dataDir: string): Promise<RunningExample> {
   const port = await freePort();
-  const env = { ...process.env, USHER_URL: usherUrl, DATA_DIR: dataDir };
+  // As a shell would: jest sets a NODE_ENV that no user has.
+  const { NODE_ENV: _, ...shell } = process.env;
+  const env = { ...shell, USHER_URL: usherUrl, DATA_DIR: dataDir };
   const started = spawn(process.execPath, ['examples/react/serve.js', String(port)], { stdio: 'pipe', env });
   const said: string[] = [];
   started.stderr.on('data', (chunk: Buffer) => said.push(String(chunk)));

@@ -5,10 +5,10 @@ import { administer } from './service.ts';
 const ROLES = ['designer', 'accountant', 'director'];
 
 /** For administrators of the application: what is done in this window is seen in the others. */
-export function Administration({ email }: { readonly email: string | null }) {
+export function Administration({ email }: { readonly email: string }) {
   const { allowed } = usePermission('workspace.settings', { level: 'edit' });
   const [said, setSaid] = useState('');
-  if (!allowed || email === null) return null;
+  if (!allowed) return null;
 
   const act = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

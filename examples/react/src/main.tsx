@@ -33,9 +33,15 @@ function App() {
       <Header email={email} onChange={signIn} />
       <main>
         <p role="alert">{problem}</p>
-        <Project />
-        <Pushes />
-        <Administration email={email} />
+        {email === null ? (
+          <p>Sign in to see the project.</p>
+        ) : (
+          <>
+            <Project />
+            <Pushes />
+            <Administration email={email} />
+          </>
+        )}
       </main>
     </UsherProvider>
   );
