@@ -44,16 +44,26 @@ const serviceConfig = `{
 
 // Client asks a service or an edge. Make one for the whole process: it holds one connection, for all goroutines.
 type Client struct {
-	conn    *grpc.ClientConn
-	stub    permissionv1.PermissionServiceClient
-	options options
+	conn        *grpc.ClientConn
+	stub        permissionv1.PermissionServiceClient
+	options     options
+	address     string
+	isCleartext bool
+	beginning   beginning
 }
 
-// New makes a client of `host:port`, or of another target of gRPC. It connects with the first question.
+// New makes a client of `host:port`, or of another target of gRPC. It connects with the first question, or by Ready. What it cannot
+// make a client of is an *Error that is ErrInvalidQuestion.
 func New(address string, given ...Option) (*Client, error) {
 	made := options{deadline: defaultDeadline, log: slog.Default()}
 	for _, option := range given {
+		if option == nil {
+			return nil, optionFault("option", "must not be nil")
+		}
 		option(&made)
+	}
+	if err := made.err(address); err != nil {
+		return nil, err
 	}
 	security := credentials.NewTLS(made.tls)
 	if made.isCleartext(address) {
@@ -71,9 +81,12 @@ func New(address string, given ...Option) (*Client, error) {
 		}),
 	)
 	if err != nil {
-		return nil, err
+		return nil, optionFault("address", err.Error())
 	}
-	return &Client{conn: conn, stub: permissionv1.NewPermissionServiceClient(conn), options: made}, nil
+	return &Client{
+		conn: conn, stub: permissionv1.NewPermissionServiceClient(conn), options: made,
+		address: address, isCleartext: made.isCleartext(address),
+	}, nil
 }
 
 // Close ends the connection.
@@ -81,13 +94,25 @@ func (c *Client) Close() error { return c.conn.Close() }
 
 // Check answers one question.
 func (c *Client) Check(ctx context.Context, question Question, given ...AskOption) (Decision, error) {
+	if err := question.err(); err != nil {
+		return Decision{}, err
+	}
 	answer, err := ask(ctx, c, c.stub.Check, question.request(minRevision(given)))
-	return decisionOf(answer, answer.GetRevision()), err
+	if err != nil {
+		return Decision{}, err
+	}
+	return decisionOf(answer, answer.GetRevision()), nil
 }
 
-// Allowed says whether somebody may. Trouble is false, and a warning in the log, without the address.
+// Allowed says whether somebody may. Trouble is false, and a warning in the log, without the address. A question that is wrong, such as
+// one with half of a record, is a mistake of the program: Allowed panics with the *Error that Check returns. Where parts of a question
+// may be missing, ask Check.
 func (c *Client) Allowed(ctx context.Context, question Question, given ...AskOption) bool {
 	decision, err := c.Check(ctx, question, given...)
+	var failure *Error
+	if errors.As(err, &failure) && failure.isOwn {
+		panic(err)
+	}
 	if err != nil {
 		c.options.log.WarnContext(ctx, "usher: no answer; denied",
 			"app", question.App, "permission", question.Permission, "error", err)
@@ -100,6 +125,9 @@ func (c *Client) Allowed(ctx context.Context, question Question, given ...AskOpt
 func (c *Client) BulkCheck(
 	ctx context.Context, subject Subject, permissions []string, level Level, given ...AskOption,
 ) (map[string]Decision, error) {
+	if err := bulkErr(subject, permissions, level); err != nil {
+		return nil, err
+	}
 	answer, err := ask(ctx, c, c.stub.BulkCheck, &permissionv1.BulkCheckRequest{
 		Email:        subject.Email,
 		App:          subject.App,
@@ -121,6 +149,9 @@ func (c *Client) BulkCheck(
 
 // BatchCheck answers up to 1,000 questions at one revision, in their order.
 func (c *Client) BatchCheck(ctx context.Context, questions []Question, given ...AskOption) ([]Decision, error) {
+	if err := batchErr(questions); err != nil {
+		return nil, err
+	}
 	request := &permissionv1.BatchCheckRequest{MinRevision: minRevision(given)}
 	for _, question := range questions {
 		request.Checks = append(request.Checks, question.request(""))
@@ -141,6 +172,9 @@ func (c *Client) BatchCheck(ctx context.Context, questions []Question, given ...
 
 // Effective lists every permission that the application defines, and says of which revision that is true.
 func (c *Client) Effective(ctx context.Context, subject Subject, given ...AskOption) ([]Held, string, error) {
+	if err := subject.err(); err != nil {
+		return nil, "", err
+	}
 	answer, err := ask(ctx, c, c.stub.Effective, &permissionv1.EffectiveRequest{
 		Email:        subject.Email,
 		App:          subject.App,
@@ -168,6 +202,9 @@ func (c *Client) Effective(ctx context.Context, subject Subject, given ...AskOpt
 
 // Explain says what each of the six rules makes of a question.
 func (c *Client) Explain(ctx context.Context, question Question, given ...AskOption) (Explanation, error) {
+	if err := question.err(); err != nil {
+		return Explanation{}, err
+	}
 	request := &permissionv1.ExplainRequest{Check: question.request(minRevision(given))}
 	answer, err := ask(ctx, c, c.stub.Explain, request)
 	if err != nil {
@@ -190,9 +227,13 @@ func (c *Client) Explain(ctx context.Context, question Question, given ...AskOpt
 	return explanation, nil
 }
 
-// Subjects ranges over everybody for whom the question, its Email aside, is answered with yes, page by page. An error is the last item.
+// Subjects ranges over everybody for whom the question, which has no Email, is answered with yes, page by page. An error is the last item.
 func (c *Client) Subjects(ctx context.Context, question Question, given ...AskOption) iter.Seq2[Holder, error] {
 	return func(yield func(Holder, error) bool) {
+		if err := subjectsErr(question); err != nil {
+			yield(Holder{}, err)
+			return
+		}
 		for token := ""; ; {
 			page, err := ask(ctx, c, c.stub.ListSubjects, &permissionv1.ListSubjectsRequest{
 				App:          question.App,
@@ -223,6 +264,9 @@ func (c *Client) Subjects(ctx context.Context, question Question, given ...AskOp
 
 // Resources says for which records of Resource.Type the question is answered with yes.
 func (c *Client) Resources(ctx context.Context, question Question, given ...AskOption) (Reach, error) {
+	if err := resourcesErr(question); err != nil {
+		return Reach{}, err
+	}
 	var reach Reach
 	for token := ""; ; {
 		page, err := ask(ctx, c, c.stub.ListResources, &permissionv1.ListResourcesRequest{
@@ -251,6 +295,10 @@ func (c *Client) Resources(ctx context.Context, question Question, given ...AskO
 // ends is opened anew, with nothing lost. An error that no retry mends is the last item.
 func (c *Client) Watch(ctx context.Context, since string, apps ...string) iter.Seq2[Changes, error] {
 	return func(yield func(Changes, error) bool) {
+		if err := watchErr(since, apps); err != nil {
+			yield(Changes{}, err)
+			return
+		}
 		for failures := 0; ctx.Err() == nil; failures++ {
 			told, err := c.follow(ctx, &since, apps, yield)
 			if err == nil || ctx.Err() != nil {
@@ -279,12 +327,12 @@ func (c *Client) follow(
 	defer cancel()
 	stream, err := c.stub.Watch(ctx, &permissionv1.WatchRequest{Apps: apps, SinceRevision: *since})
 	if err != nil {
-		return false, toError(err)
+		return false, c.toError(err)
 	}
 	for {
 		message, err := stream.Recv()
 		if err != nil {
-			return told, toError(err)
+			return told, c.toError(err)
 		}
 		changes := Changes{Revision: message.GetRevision(), Reset: message.GetReset_()}
 		for _, change := range message.GetChanges() {
@@ -309,22 +357,10 @@ func ask[Request, Response any](
 	ctx context.Context, c *Client,
 	call func(context.Context, *Request, ...grpc.CallOption) (*Response, error), request *Request,
 ) (*Response, error) {
-	ctx, cancel := context.WithTimeout(c.outgoing(ctx), c.options.deadline)
+	ctx, cancel := context.WithTimeout(c.outgoing(ctx), c.deadline(ctx))
 	defer cancel()
 	answer, err := call(ctx, request)
-	return answer, toError(err)
-}
-
-func (q Question) request(minRevision string) *permissionv1.CheckRequest {
-	return &permissionv1.CheckRequest{
-		Email:        q.Email,
-		App:          q.App,
-		Permission:   q.Permission,
-		ResourceType: q.Resource.Type,
-		ResourceId:   q.Resource.ID,
-		AccessLevel:  permissionv1.AccessLevel(q.Level),
-		MinRevision:  minRevision,
-	}
+	return answer, c.toError(err)
 }
 
 // pause is longer with each failure, and of random length.

@@ -15,7 +15,7 @@ var (
 	ErrUnavailable = errors.New("usher: unavailable")
 	// ErrDenied: the key is missing, wrong, or lacks the scope.
 	ErrDenied = errors.New("usher: denied")
-	// ErrInvalidQuestion: malformed, or names a code that a strict application does not define.
+	// ErrInvalidQuestion: the question or an option is malformed, or names a code that a strict application does not define.
 	ErrInvalidQuestion = errors.New("usher: invalid question")
 )
 
@@ -35,6 +35,8 @@ type Error struct {
 	// Details belong to the reason: of UNKNOWN_CODE the path, and the known code that was probably meant.
 	Details map[string]string
 	cause   error
+	// isOwn: this package refuses the question, and nothing was sent.
+	isOwn bool
 }
 
 func (e *Error) Error() string { return "usher: " + e.Reason + ": " + e.Message }
@@ -49,10 +51,14 @@ func (e *Error) Unwrap() []error {
 		codes.PermissionDenied:  ErrDenied,
 		codes.InvalidArgument:   ErrInvalidQuestion,
 	}
+	var wrapped []error
 	if kind, ok := kinds[e.Code]; ok {
-		return []error{kind, e.cause}
+		wrapped = append(wrapped, kind)
 	}
-	return []error{e.cause}
+	if e.cause != nil {
+		wrapped = append(wrapped, e.cause)
+	}
+	return wrapped
 }
 
 // toError makes an *Error of what a call of grpc-go ended in; nil stays nil.

@@ -3,6 +3,7 @@ package usher
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 
 	"google.golang.org/grpc"
@@ -17,23 +18,37 @@ type Guard[Request any] struct {
 	Level      Level
 	// Email gives the caller's address, from whatever has authenticated them; empty: nobody.
 	Email func(Request) string
-	// Resource gives the record that a request is about; nil: none.
+	// Resource gives the record that a request is about; nil: none. Where it gives the zero value the question is malformed: 500.
 	Resource func(Request) Resource
 	// Unavailable says whether trouble is 503, or UNAVAILABLE; otherwise it is a denial.
 	Unavailable bool
 }
 
 func (g Guard[Request]) judge(ctx context.Context, client *Client, request Request) codes.Code {
+	if client == nil || g.Email == nil {
+		slog.ErrorContext(ctx, "usher: a guard without a client or without Email; refused", "app", g.App, "permission", g.Permission)
+		return codes.Internal
+	}
 	email := g.Email(request)
 	if email == "" {
 		return codes.Unauthenticated
 	}
 	question := Question{Email: email, App: g.App, Permission: g.Permission, Level: g.Level}
+	err := error(nil)
 	if g.Resource != nil {
-		question.Resource = g.Resource(request)
+		if question.Resource = g.Resource(request); question.Resource == (Resource{}) {
+			err = optionFault("resource", "gave none: a guard with Resource asks about a record")
+		}
 	}
-	decision, err := client.Check(ctx, question)
+	var decision Decision
+	if err == nil {
+		decision, err = client.Check(ctx, question)
+	}
+	var failure *Error
 	switch {
+	case errors.As(err, &failure) && failure.isOwn:
+		client.options.log.ErrorContext(ctx, "usher: a guard cannot ask; refused", "app", g.App, "permission", g.Permission, "error", err)
+		return codes.Internal
 	case err == nil && decision.Allowed:
 		return codes.OK
 	case g.Unavailable && errors.Is(err, ErrUnavailable):
@@ -43,12 +58,14 @@ func (g Guard[Request]) judge(ctx context.Context, client *Client, request Reque
 	}
 }
 
-// Require lets only those through who are allowed: nobody signed in is 401, everything else that is not allowed 403.
+// Require lets only those through who are allowed: nobody signed in is 401, everything else that is not allowed 403. A request for which
+// the question is malformed is 500, and an error in the log.
 func Require(client *Client, guard Guard[*http.Request]) func(http.Handler) http.Handler {
 	refusals := map[codes.Code]int{
 		codes.Unauthenticated:  http.StatusUnauthorized,
 		codes.PermissionDenied: http.StatusForbidden,
 		codes.Unavailable:      http.StatusServiceUnavailable,
+		codes.Internal:         http.StatusInternalServerError,
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
