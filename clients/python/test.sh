@@ -22,6 +22,11 @@ git diff --exit-code -- src/usher_client/_gen
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check "$(ls "$work"/*.whl)[fastapi,django]" pytest httpx mypy
 cp -r tests "$work/tests"
+# As the README says it, in an empty folder beside a clone.
+mkdir "$work/empty"
+ln -s "$root" "$work/empty/usher"
+(cd "$work/empty" && python3 -m venv fresh && fresh/bin/pip install --quiet --disable-pip-version-check ./usher/clients/python)
+(cd "$work/empty" && fresh/bin/python -c 'import usher_client; usher_client.Usher("127.0.0.1:1").close()')
 cd "$work"
 "$work/venv/bin/mypy" --config-file "$here/pyproject.toml" -p usher_client
 

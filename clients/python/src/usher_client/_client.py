@@ -10,10 +10,13 @@ from typing import Any
 
 import grpc
 
+from . import _read as read
 from . import _wire as wire
-from ._errors import UnavailableError, UsherError, to_usher_error
+from ._beginning import READY_DEADLINE, READY_PAUSE, Beginning
+from ._errors import InvalidQuestionError, UnavailableError, UsherError, is_mistake
 from ._gen.usher.permission.v1 import permission_pb2 as pb
 from ._gen.usher.permission.v1.permission_pb2_grpc import PermissionServiceStub
+from ._read import strictly
 from ._types import Allowed, AskedLevel, Changes, Decision, Effective, Explanation, Question, Reach, Resource
 
 _log = logging.getLogger("usher_client")
@@ -27,9 +30,11 @@ class Usher:
     plaintext: whether the connection is cleartext. By default it is to loopback, and TLS to everything else.
     ca: the authority of the service's certificate, as PEM.
     certificate: the certificate of this caller and its key, as PEM, for mutual TLS.
-    deadline: seconds for an answer, retries included.
+    deadline: seconds for an answer, retries and connecting included. By default half a second, without the time to
+    connect, up to five seconds, for the first call.
     """
 
+    @strictly
     def __init__(
         self,
         address: str,
@@ -38,16 +43,17 @@ class Usher:
         plaintext: bool | None = None,
         ca: bytes | None = None,
         certificate: tuple[bytes, bytes] | None = None,
-        deadline: float = wire.DEADLINE,
+        deadline: float | None = None,
     ) -> None:
-        security = wire.security_of(address, plaintext, ca, certificate)
+        target = read.address(address)
+        security = wire.security_of(target, plaintext, ca, certificate)
+        self._metadata = wire.metadata_of(key)
+        self._beginning = Beginning(target, is_cleartext=security is None, deadline=deadline)
         if security is None:
-            self._channel = grpc.insecure_channel(address, wire.CHANNEL_OPTIONS)
+            self._channel = grpc.insecure_channel(target, wire.CHANNEL_OPTIONS)
         else:
-            self._channel = grpc.secure_channel(address, security, wire.CHANNEL_OPTIONS)
+            self._channel = grpc.secure_channel(target, security, wire.CHANNEL_OPTIONS)
         self._stub = PermissionServiceStub(self._channel)
-        self._metadata = () if key is None else (("x-internal-api-key", key),)
-        self._deadline = deadline
 
     def __enter__(self) -> Usher:
         return self
@@ -58,6 +64,7 @@ class Usher:
     def close(self) -> None:
         self._channel.close()
 
+    @strictly
     def check(
         self,
         email: str,
@@ -74,6 +81,7 @@ class Usher:
         response = self._ask(self._stub.Check, request, deadline)
         return wire.decision_of(response, response.revision)
 
+    @strictly
     def allowed(
         self,
         email: str,
@@ -85,15 +93,21 @@ class Usher:
         min_revision: str = "",
         deadline: float | None = None,
     ) -> bool:
-        """The same as a bool. Never raises UsherError: trouble is False, and a warning in the log `usher_client`."""
+        """The same as a bool. Trouble is False, and a warning in the log `usher_client`.
+
+        Raises InvalidQuestionError alone, where the question is wrong: that is a mistake of the program.
+        """
         try:
             return self.check(
                 email, app, permission, resource=resource, level=level, min_revision=min_revision, deadline=deadline
             ).allowed
         except UsherError as error:
+            if is_mistake(error):
+                raise
             _log.warning("no answer about %s in %s: %s Denied.", permission, app, error)
             return False
 
+    @strictly
     def bulk_check(
         self,
         email: str,
@@ -108,23 +122,25 @@ class Usher:
         """Up to 1,000 permissions of one user in one application, at one revision; by code."""
         request = pb.BulkCheckRequest(
             **wire.subject(email, app, resource, min_revision),
-            permissions=list(permissions),
+            permissions=read.texts(permissions, "permissions", "codes"),
             access_level=wire.asked_level(level),
         )
         response = self._ask(self._stub.BulkCheck, request, deadline)
         return {result.permission: wire.decision_of(result, response.revision) for result in response.results}
 
+    @strictly
     def batch_check(
         self, questions: Iterable[Question], *, min_revision: str = "", deadline: float | None = None
     ) -> Sequence[Decision]:
         """Up to 1,000 questions at one revision, answered in their order."""
-        checks = [wire.check_request(question) for question in questions]
-        request = pb.BatchCheckRequest(checks=checks, min_revision=min_revision)
+        checks = wire.checks_of(questions)
+        request = pb.BatchCheckRequest(checks=checks, min_revision=read.optional_text(min_revision, "min_revision"))
         response = self._ask(self._stub.BatchCheck, request, deadline)
         if len(response.results) != len(checks):
             raise UsherError("The answers do not match the questions.", code="INTERNAL", reason="INTERNAL")
         return [wire.decision_of(result, response.revision) for result in response.results]
 
+    @strictly
     def effective(
         self,
         email: str,
@@ -138,6 +154,7 @@ class Usher:
         request = pb.EffectiveRequest(**wire.subject(email, app, resource, min_revision))
         return wire.effective_of(self._ask(self._stub.Effective, request, deadline))
 
+    @strictly
     def explain(
         self,
         email: str,
@@ -153,6 +170,7 @@ class Usher:
         check = wire.check_request(Question(email, app, permission, resource, level), min_revision)
         return wire.explanation_of(self._ask(self._stub.Explain, pb.ExplainRequest(check=check), deadline))
 
+    @strictly
     def subjects(
         self,
         app: str,
@@ -164,14 +182,14 @@ class Usher:
         deadline: float | None = None,
     ) -> Iterator[Allowed]:
         """Everybody who may, page by page."""
-        fields = wire.subject("", app, resource, min_revision)
-        del fields["email"]
+        fields = wire.about(app, resource, min_revision)
+        code, asked = read.text(permission, "permission"), wire.asked_level(level)
         token = ""
         while True:
             request = pb.ListSubjectsRequest(
                 **fields,
-                permission=permission,
-                access_level=wire.asked_level(level),
+                permission=code,
+                access_level=asked,
                 page_size=wire.SUBJECTS_PAGE,
                 page_token=token,
             )
@@ -181,6 +199,7 @@ class Usher:
             if not token:
                 return
 
+    @strictly
     def resources(
         self,
         email: str,
@@ -193,16 +212,17 @@ class Usher:
         deadline: float | None = None,
     ) -> Reach:
         """For which records of a type somebody may."""
+        fields = wire.subject(email, app, None, min_revision)
+        del fields["resource_id"]
+        fields["resource_type"] = read.text(resource_type, "resource_type")
+        code, asked = read.text(permission, "permission"), wire.asked_level(level)
         ids: list[str] = []
         token = ""
         while True:
             request = pb.ListResourcesRequest(
-                email=email,
-                app=app,
-                permission=permission,
-                resource_type=resource_type,
-                access_level=wire.asked_level(level),
-                min_revision=min_revision,
+                **fields,
+                permission=code,
+                access_level=asked,
                 page_size=wire.RESOURCES_PAGE,
                 page_token=token,
             )
@@ -212,10 +232,12 @@ class Usher:
             if not token:
                 return Reach("all" if wire.is_all(response.scope) else "only", ids, response.revision)
 
+    @strictly
     def watch(self, *, apps: Iterable[str] = (), since: str = "") -> Iterator[Changes]:
         """What changes, for ever; ends when it is closed. A stream that ends is opened anew after the last revision."""
         failures = 0
-        named = list(apps)
+        named = read.texts(apps, "apps", "codes of applications", least=0)
+        since = read.optional_text(since, "since")
         while True:
             request = pb.WatchRequest(apps=named, since_revision=since)
             stream = self._stub.Watch(request, metadata=self._metadata, wait_for_ready=True)
@@ -225,7 +247,7 @@ class Usher:
                     since = response.revision
                     yield wire.changes_of(response)
             except grpc.RpcError as error:
-                failure = to_usher_error(error)
+                failure = self._beginning.error_of(error)
                 if not isinstance(failure, UnavailableError):
                     raise failure from error
             finally:
@@ -233,9 +255,33 @@ class Usher:
             time.sleep(wire.pause(failures))
             failures += 1
 
+    @strictly
+    def ready(self, *, deadline: float = READY_DEADLINE) -> None:
+        """Connects, and returns once the service has answered: then the first question takes no longer than the others.
+
+        Raises UsherError that says what is wrong with an address, a certificate or a key.
+        """
+        until = time.monotonic() + read.seconds(deadline)
+        # A question about nobody: the answer is no.
+        nobody = pb.CheckRequest(email="nobody@usher.invalid", app="usher", permission="ready")
+        while True:
+            try:
+                self._ask(self._stub.Check, nobody, max(0.0, until - time.monotonic()))
+                return
+            except InvalidQuestionError:
+                return
+            except UnavailableError:
+                if time.monotonic() + READY_PAUSE >= until:
+                    raise
+            time.sleep(READY_PAUSE)
+
     def _ask(self, call: Callable[..., Any], request: object, deadline: float | None) -> Any:
-        timeout = self._deadline if deadline is None else deadline
+        timeout = self._beginning.timeout(deadline)
+        if timeout is None:
+            timeout = self._beginning.connected(self._channel)
         try:
-            return call(request, timeout=timeout, metadata=self._metadata, wait_for_ready=True)
+            response = call(request, timeout=timeout, metadata=self._metadata, wait_for_ready=True)
         except grpc.RpcError as error:
-            raise to_usher_error(error) from error
+            raise self._beginning.error_of(error) from error
+        self._beginning.answered()
+        return response

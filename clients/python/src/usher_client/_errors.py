@@ -46,7 +46,12 @@ class DeniedError(UsherError):
 
 
 class InvalidQuestionError(UsherError):
-    """The question is malformed, or names a code that a strict application does not define."""
+    """The question or an option is malformed, or names a code that a strict application does not define."""
+
+
+def is_mistake(error: UsherError) -> bool:
+    """Of the program, and no trouble. A revision that the service does not know is one of a database that was restored."""
+    return isinstance(error, InvalidQuestionError) and error.reason != "UNKNOWN_REVISION"
 
 
 _KINDS: Mapping[str, type[UsherError]] = {

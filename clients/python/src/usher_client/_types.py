@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ._read import strictly_made
+
 Level = Literal["allowed", "view", "edit"]
 """What is held of a permission: `allowed` of a binary one, `view` or `edit` of a tiered one."""
 
@@ -18,9 +20,10 @@ Resource = tuple[str, str]
 """One record of an application: its type and its identifier."""
 
 
+@strictly_made
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One of a batch."""
+    """One of a batch. Read when it is asked."""
 
     email: str
     app: str

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import grpc
 
+from . import _read as read
 from ._gen.usher.permission.v1 import permission_pb2 as pb
 from ._types import (
     Allowed,
-    AskedLevel,
     Change,
     Changes,
     Decision,
@@ -21,14 +21,11 @@ from ._types import (
     Held,
     Level,
     Question,
-    Resource,
     RuleResult,
     Source,
 )
 
 VERSION = "0.1.0"
-DEADLINE = 0.5
-"""Seconds for an answer, retries included."""
 SUBJECTS_PAGE = 1000
 RESOURCES_PAGE = 10_000
 
@@ -64,7 +61,6 @@ CHANNEL_OPTIONS: Sequence[tuple[str, Any]] = (
 
 _LEVELS: Sequence[Level | None] = (None, "allowed", "view", "edit")
 _SOURCES: Sequence[Source | None] = (None, "role", "override", "superadmin", "app_admin")
-_ASKED = {None: 0, "view": 2, "edit": 3}
 _AGAIN = 0.1
 _MOST_AGAIN = 5.0
 
@@ -73,10 +69,18 @@ def security_of(
     address: str, plaintext: bool | None, ca: bytes | None, certificate: tuple[bytes, bytes] | None
 ) -> grpc.ChannelCredentials | None:
     """None for cleartext, which by default is for loopback alone."""
+    plaintext = read.flag(plaintext, "plaintext")
+    ca = read.pem(ca, "ca")
+    certificate = read.certificate(certificate)
     if plaintext if plaintext is not None else (ca is None and _is_loopback(address)):
         return None
     cert, key = certificate if certificate is not None else (None, None)
     return grpc.ssl_channel_credentials(ca, key, cert)
+
+
+def metadata_of(key: object) -> tuple[tuple[str, str], ...]:
+    sent = read.key(key)
+    return () if sent is None else (("x-internal-api-key", sent),)
 
 
 def _is_loopback(address: str) -> bool:
@@ -84,24 +88,43 @@ def _is_loopback(address: str) -> bool:
     return host in ("localhost", "::1") or (host.startswith("127.") and host.replace(".", "").isdigit())
 
 
-def subject(email: str, app: str, resource: Resource | None, min_revision: str) -> dict[str, str]:
-    resource_type, resource_id = resource if resource is not None else ("", "")
+def subject(email: object, app: object, resource: object, min_revision: object, path: str = "") -> dict[str, str]:
+    return {"email": read.text(email, f"{path}email"), **about(app, resource, min_revision, path)}
+
+
+def about(app: object, resource: object, min_revision: object, path: str = "") -> dict[str, str]:
+    """Of a question, what is not about a person."""
+    code = read.text(app, f"{path}app")
+    resource_type, resource_id = read.record(resource, f"{path}resource")
     return {
-        "email": email,
-        "app": app,
+        "app": code,
         "resource_type": resource_type,
         "resource_id": resource_id,
-        "min_revision": min_revision,
+        "min_revision": read.optional_text(min_revision, "min_revision"),
     }
 
 
-def asked_level(level: AskedLevel | None) -> pb.AccessLevel:
-    return cast(pb.AccessLevel, _ASKED[level])
+def asked_level(level: object, path: str = "") -> pb.AccessLevel:
+    return cast(pb.AccessLevel, read.level(level, f"{path}level"))
 
 
-def check_request(question: Question, min_revision: str = "") -> pb.CheckRequest:
-    fields = subject(question.email, question.app, question.resource, min_revision)
-    return pb.CheckRequest(**fields, permission=question.permission, access_level=asked_level(question.level))
+def check_request(question: Question, min_revision: object = "", path: str = "") -> pb.CheckRequest:
+    fields = subject(question.email, question.app, question.resource, min_revision, path)
+    return pb.CheckRequest(
+        **fields,
+        permission=read.text(question.permission, f"{path}permission"),
+        access_level=asked_level(question.level, path),
+    )
+
+
+def checks_of(questions: object) -> list[pb.CheckRequest]:
+    """The requests of a batch."""
+    checks = []
+    for index, question in enumerate(read.items(questions, "questions", "Questions")):
+        if not isinstance(question, Question):
+            raise read.malformed(f"questions[{index}]", f"must be a Question, not {type(question).__name__}")
+        checks.append(check_request(question, path=f"questions[{index}]."))
+    return checks
 
 
 def level_of(number: int) -> Level | None:

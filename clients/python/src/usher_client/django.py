@@ -9,8 +9,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from ._client import Usher
-from ._errors import UsherError
-from ._guard import UNAUTHENTICATED, Refusal, judged, troubled
+from ._errors import InvalidQuestionError, UsherError
+from ._guard import UNAUTHENTICATED, Refusal, judged, look, malformed, record_of, troubled
+from ._read import strictly, text
 from ._types import AskedLevel, Resource
 
 View = Callable[..., HttpResponseBase]
@@ -22,6 +23,7 @@ def email_of_user(request: HttpRequest) -> str | None:
     return user.email if user is not None and user.is_authenticated else None
 
 
+@strictly
 def require(
     usher: Usher,
     app: str,
@@ -36,13 +38,22 @@ def require(
 
     resource: gets the request and the arguments of the view, and gives the record that it is about.
     unavailable: whether trouble is 503; otherwise it is 403.
+
+    A request for which the question is malformed, or resource gives nothing, is 500. Raises InvalidQuestionError for arguments that
+    no guard can ask with.
     """
+    look(usher, app, permission, email, resource, level, unavailable)
 
     def judge(request: HttpRequest, arguments: dict[str, Any]) -> Refusal | None:
         caller = email(request)
         if not caller:
             return UNAUTHENTICATED
-        record = resource(request, **arguments) if resource is not None else None
+        given = resource(request, **arguments) if resource is not None else None
+        try:
+            text(caller, "email")
+            record = record_of(given) if resource is not None else None
+        except InvalidQuestionError as error:
+            return malformed(app, permission, error)
         try:
             return judged(usher.check(caller, app, permission, resource=record, level=level))
         except UsherError as error:

@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable
 from fastapi import HTTPException, Request
 
 from ._aio import AsyncUsher
-from ._errors import UsherError
-from ._guard import UNAUTHENTICATED, Refusal, judged, troubled
+from ._errors import InvalidQuestionError, UsherError
+from ._guard import UNAUTHENTICATED, Refusal, judged, look, malformed, record_of, troubled
+from ._read import strictly, text
 from ._types import AskedLevel, Resource
 
 
+@strictly
 def require(
     usher: AsyncUsher,
     app: str,
@@ -27,7 +29,11 @@ def require(
     email: the caller's address, from whatever has authenticated them; None is 401.
     resource: the record that the request is about.
     unavailable: whether trouble is 503; otherwise it is 403.
+
+    A request for which the question is malformed, or resource gives nothing, is 500. Raises InvalidQuestionError for arguments that
+    no guard can ask with.
     """
+    look(usher, app, permission, email, resource, level, unavailable)
 
     async def guard(request: Request) -> None:
         refusal = await judge(request)
@@ -38,7 +44,12 @@ def require(
         caller = email(request)
         if not caller:
             return UNAUTHENTICATED
-        record = resource(request) if resource is not None else None
+        given = resource(request) if resource is not None else None
+        try:
+            text(caller, "email")
+            record = record_of(given) if resource is not None else None
+        except InvalidQuestionError as error:
+            return malformed(app, permission, error)
         try:
             return judged(await usher.check(caller, app, permission, resource=record, level=level))
         except UsherError as error:
