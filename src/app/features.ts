@@ -52,6 +52,7 @@ import type { Database } from '../persistence/database.ts';
 import type { Health } from '../provider/discovery.ts';
 import { ProviderEvents } from '../provider/events.ts';
 import { AuthMails } from '../provider/mail/auth-mails.ts';
+import { RefusedMails } from '../provider/mail/refused-mails.ts';
 import { seedAuthMails } from '../provider/mail/seed.ts';
 import { buildProvider, nameDirectory } from '../provider/provider.ts';
 import { Retention } from '../retention/retention.ts';
@@ -133,6 +134,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const { secret, sealing, senders, mailbox, mailer, unsubscriptions } = mail;
   const { pushSubscriptions, bell, worker, loop } = buildDelivery({ ...options, ...mail });
   const events = new ProviderEvents(options);
+  const refusedMails = new RefusedMails({ ...options, secret });
   const brands = new Brands({ database, sealing, senders, mailer });
   const sendByBrand = brands.sendBy.bind(brands);
   const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell, sendByBrand });
@@ -156,7 +158,17 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
       ...buildRegistry(options, services.templates),
       ...buildDirectory(options, turns),
       ...services,
-      authMails: new AuthMails({ ...options, sealing, secret, senders, mailer, renderer, events }),
+      authMails: new AuthMails({
+        ...options,
+        sealing,
+        secret,
+        senders,
+        mailer,
+        renderer,
+        events,
+        refused: refusedMails,
+      }),
+      refusedMails,
       brands,
       mailbox,
       provider,

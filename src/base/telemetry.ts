@@ -28,6 +28,7 @@ const SECRET_FIELDS = new Set([
   'x-internal-api-key',
   'x-webhook-secret',
   'idp-signature',
+  'zitadel-signature',
 ]);
 const SECRET_LEVELS = 2;
 

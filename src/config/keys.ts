@@ -160,8 +160,13 @@ export const KEYS = keys({
     about: "The key of the provider's signature of these calls: [guides/auth-emails.md](../guides/auth-emails.md).",
   }),
   'idp.signatureHeader': key(
-    kind.matching((value) => /^[A-Za-z0-9-]{1,64}$/.test(value), 'must be the name of a header'),
-    { default: 'IDP-Signature', about: 'The header of the signature.' },
+    kind.filled(kind.matching((value) => /^[A-Za-z0-9-]{1,64}$/.test(value), 'must be the name of a header')),
+    {
+      example: 'IDP-Signature',
+      default: ['IDP-Signature', 'ZITADEL-Signature'],
+      otherwise: 'IDP-Signature, ZITADEL-Signature',
+      about: 'The headers that may carry the signature; the first that is there counts.',
+    },
   ),
   'idp.signatureScheme': key(kind.oneOf(['body', 'timestamped', 'either']), {
     default: 'either',

@@ -31,10 +31,14 @@ export interface NameDirectory {
   writeNames(email: string, names: Partial<Names>): Promise<void>;
 }
 
+/** Whether a name from another source can be stored. */
+export function isStorableName(name: string): boolean {
+  return name.trim() !== '' && !isLongerThan(name, MAX_NAME) && !hasForbiddenCharacters(name);
+}
+
 /** A name from another source if it can be stored; otherwise undefined. An invalid name never fails a call. */
 function storableName(name: string | null | undefined): string | undefined {
-  if (typeof name !== 'string' || name.trim() === '') return undefined;
-  return isLongerThan(name, MAX_NAME) || hasForbiddenCharacters(name) ? undefined : name;
+  return typeof name === 'string' && isStorableName(name) ? name : undefined;
 }
 
 /** The storable names of a source. */

@@ -45,6 +45,7 @@ import { providerMailRoutes } from './routes/provider-mail.ts';
 import { proxyCheckRoutes } from './routes/proxy-checks.ts';
 import { pushRoutes } from './routes/push.ts';
 import { reconciliationRoutes } from './routes/reconciliation.ts';
+import { refusedMailRoutes } from './routes/refused-mails.ts';
 import { roleRoutes } from './routes/roles.ts';
 import { searchRoutes } from './routes/search.ts';
 import { templateRoutes } from './routes/templates.ts';
@@ -97,6 +98,7 @@ export function gatewayRoutes(
     ...brandRoutes(config.production), //     /api/admin/brands…
     ...brandLookRoutes, //    /api/brands, /api/admin/brands/:id/preview
     ...providerMailRoutes, // /api/idp/notifications/email
+    ...refusedMailRoutes, //  /api/idp/admin/mails…
     ...devMailRoutes(config.production), //   /dev/mail
     ...devSignInRoutes(config.production), // /dev/sign-in
     ...notificationTypeRoutes, // /api/applications/:appCode/notification-types…

@@ -52,6 +52,7 @@ import type { Templates } from '../notifications/templates.ts';
 import type { NotificationTypes } from '../notifications/types.ts';
 import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
 import type { AuthMails } from '../provider/mail/auth-mails.ts';
+import type { RefusedMails } from '../provider/mail/refused-mails.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { PermissionEngine } from '../rpc/call.ts';
 import type { PanelFiles } from './panel/files.ts';
@@ -84,7 +85,8 @@ export interface Services {
       'peek' | 'peekMember' | 'peekPerson' | 'person' | 'member' | 'policy' | 'peekPolicy' | 'clear' | 'status'
     >;
   readonly watch: Watch;
-  readonly authMails: Pick<AuthMails, 'signatureHeader' | 'examine' | 'verify' | 'deliver'>;
+  readonly authMails: Pick<AuthMails, 'signatureHeaders' | 'examine' | 'verify' | 'deliver' | 'sendRefused'>;
+  readonly refusedMails: Pick<RefusedMails, 'list'>;
   readonly brands: Brands;
   readonly inbox: Inbox;
   readonly inboxStreams: InboxStreams;

@@ -65,7 +65,8 @@ export class ProviderEvents {
 
 /** Stores the event with the change that it made. */
 export async function noteEvent(tx: Tx, event: NewProviderEvent): Promise<void> {
-  await insertProviderEvent(tx, { ...event, eventType: storable(event.eventType), orgId: storable(event.orgId) });
+  const named = { eventType: storableText(event.eventType), orgId: storableText(event.orgId) };
+  await insertProviderEvent(tx, { ...event, ...named });
 }
 
 /** The reason of a failure: the code of its error. */
@@ -75,7 +76,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** The provider's text as a column takes it. */
-function storable(text: string | null): string | null {
+export function storableText(text: string | null): string | null {
   return (
     text
       ?.replace(/\p{Cc}/gu, '')

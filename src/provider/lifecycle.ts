@@ -44,6 +44,8 @@ export interface UserEvent {
   occurredAt: Date | null;
   /** A known id changes nothing; null where the event has none. */
   eventId: string | null;
+  /** Members of the event that could not be stored, by their paths. */
+  leftOut?: readonly string[];
   requestId: string;
 }
 
@@ -80,13 +82,13 @@ export class Lifecycle {
     const now = this.#clock.now();
     const at = userEvent.occurredAt === null ? null : new Date(Math.min(userEvent.occurredAt.getTime(), now));
     const apply = async (tx: Tx): Promise<Outcome<boolean>> => {
-      const { event: eventType, orgId, email, eventId } = userEvent;
+      const { event: eventType, orgId, email, eventId, leftOut } = userEvent;
       if (concluded !== undefined && !(await concluded.stillHolds(tx))) return UNCHANGED;
       const isNew = eventId === null || (await claimEvent(tx, 'webhook', eventId));
       const applied = isNew ? await this.#apply(tx, userEvent, at, new Date(now)) : UNCHANGED;
       const outcome = applied.result ? 'applied' : 'unchanged';
       const source = concluded === undefined ? 'webhook' : 'reconciliation';
-      await noteEvent(tx, { source, eventType, orgId: orgId || null, email, outcome, reason: null });
+      await noteEvent(tx, { source, eventType, orgId: orgId || null, email, outcome, reason: null, leftOut });
       return applied;
     };
     return await this.#turns.take(() => this.#database.change(apply));

@@ -30,6 +30,7 @@ describe('logs', () => {
         'x-internal-api-key': 'canary',
         'x-webhook-secret': 'canary',
         'idp-signature': 'canary',
+        'zitadel-signature': 'canary',
       },
     },
     { request: { headers: { cookie: 'canary', 'x-internal-api-key': 'canary' } } },

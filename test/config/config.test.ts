@@ -49,7 +49,12 @@ describe('defaults', () => {
       superadmins: ['admin@example.com'],
       roles: ['rpc', 'gateway', 'worker'],
       cache: { megabytes: 64, policies: 1000, persons: null, members: null, ttlMs: 30_000, maxEntries: 5000 },
-      idp: { notificationAppCode: 'auth', signatureHeader: 'IDP-Signature', signatureScheme: 'either', devLogin: true },
+      idp: {
+        notificationAppCode: 'auth',
+        signatureHeader: ['IDP-Signature', 'ZITADEL-Signature'],
+        signatureScheme: 'either',
+        devLogin: true,
+      },
       log: { level: 'info' },
     });
     expect(config.idp.notificationEndpoint).toBe('http://localhost:8080/api/idp/notifications/email');

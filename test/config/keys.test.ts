@@ -101,7 +101,9 @@ const PROMISED: Readonly<Record<string, Row>> = {
   ),
   'idp.notificationAppCode': row('IDP_NOTIFICATION_APP_CODE', 'auth', 'mails', 'mails'),
   'idp.notificationSigningKey': row('IDP_NOTIFICATION_SIGNING_KEY', null, 'a-signing-key', 'a-signing-key'),
-  'idp.signatureHeader': row('IDP_SIGNATURE_HEADER', 'IDP-Signature', 'X-Signed', 'X-Signed'),
+  'idp.signatureHeader': row('IDP_SIGNATURE_HEADER', ['IDP-Signature', 'ZITADEL-Signature'], 'X-Signed', ['X-Signed'], {
+    inFile: ['X-Signed'],
+  }),
   'idp.signatureScheme': row('IDP_SIGNATURE_SCHEME', 'either', 'body', 'body'),
   'idp.orgToApp': row('IDP_ORG_TO_APP', {}, '{"1":"billing"}', { 1: 'billing' }, { inFile: { 1: 'billing' } }),
   'idp.clientId': row('IDP_CLIENT_ID', null, 'client', 'client'),

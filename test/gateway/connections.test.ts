@@ -37,7 +37,7 @@ const CHECKED = { path: '/api/check', headers: { ...KEY, ...JSON_BODY } };
 
 /** The mail endpoint with nothing behind it. */
 const authMails = {
-  signatureHeader: 'idp-signature',
+  signatureHeaders: ['IDP-Signature'],
   examine: async () => {
     throw new UsherError('SIGNATURE_INVALID', 'The signature is missing.');
   },

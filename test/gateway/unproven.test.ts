@@ -10,7 +10,7 @@ const SIGNATURE = 'idp-signature';
 const MAIL = '/api/idp/notifications/email';
 
 /** The mail endpoint with nothing behind it: whatever is signed fits. */
-const authMails = { signatureHeader: SIGNATURE, examine: async () => undefined };
+const authMails = { signatureHeaders: [SIGNATURE], examine: async () => undefined };
 
 /** Bytes of a body whose end never comes, behind a head of its own. */
 function unfinished(path: string, address: string, bytes: number): Buffer {

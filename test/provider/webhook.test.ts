@@ -228,16 +228,66 @@ for (const kind of KINDS) {
         [{ eventType: 'user.created', user: {} }, 'user.email'],
         [{ eventType: 'user.created', user: { email: 'no address' } }, 'user.email'],
         [{ eventType: 'user.created', user: { email: 'ivo@exämple.com' } }, 'user.email'],
-        [{ eventType: 'user.created', user: { email: 'ivo@example.com', firstName: 7 } }, 'user.firstName'],
-        [{ eventType: 'user.created', user: { email: 'ivo@example.com' }, occurredAt: 'yesterday' }, 'occurredAt'],
-        [{ eventType: 'user.created', user: { email: 'ivo@example.com' }, eventId: '' }, 'eventId'],
       ] as const) {
         const answer = await send(body);
         expect([answer.status, answer.body.details.issues[0].path]).toEqual([400, field]);
       }
       expect(await stored(world, 'ivo@example.com')).toBeUndefined();
     });
+
+    test('a member that cannot be stored is left out and noted, and its event takes effect', async () => {
+      const email = 'olga@example.com';
+      const send = (body: unknown) => world.nobody.send('POST', WEBHOOK, body, SECRET);
+      const newest = async () => (await world.root.get('/api/idp/admin/events')).body.data.events[0];
+      let isActive = false;
+      for (const [path, values] of Object.entries(UNSTORABLE)) {
+        for (const value of values) {
+          for (const eventType of [
+            'user.reactivated',
+            'user.updated',
+            'user.created',
+            'user.deactivated',
+            'user.removed',
+          ]) {
+            const names = { firstName: 'Olga', lastName: 'Nova', displayName: 'Olga N.' };
+            const body = JSON.stringify({ eventType, orgId: '9', user: { email, ...names } });
+            const answer = await send(set(JSON.parse(body), path, value));
+            const said = [path, value, eventType].map(String).join(' ').slice(0, 80);
+            const state = { 'user.reactivated': true, 'user.deactivated': false }[eventType];
+            isActive = state ?? (eventType === 'user.removed' ? false : isActive);
+            expect([said, answer.status]).toEqual([said, 200]);
+            expect([said, (await newest()).leftOut]).toEqual([said, [path]]);
+            if (eventType !== 'user.created' && eventType !== 'user.updated') {
+              expect([said, (await stored(world, email))?.active]).toEqual([said, isActive]);
+            }
+          }
+        }
+      }
+      expect(await stored(world, email)).toMatchObject({ first: 'Olga', last: 'Nova' });
+      expect((await world.root.get('/api/users?q=Olga')).body.data.map((one: { email: string }) => one.email)).toEqual([
+        email,
+      ]);
+    });
   });
+}
+
+/** Values of each member that cannot be stored. */
+const UNSTORABLE: Readonly<Record<string, readonly unknown[]>> = {
+  ...Object.fromEntries(
+    ['user.firstName', 'user.lastName', 'user.displayName'].map((path) => [
+      path,
+      ['n'.repeat(201), 'n'.repeat(1001), 'a\0b', 'a\nb', 'a\ud800', 7, true, {}, ['Ada']],
+    ]),
+  ),
+  orgId: [7, {}, 'o'.repeat(201), 'o\0'],
+  eventId: [7, '', {}, 'e'.repeat(201), 'e\0'],
+  occurredAt: ['yesterday', 7, '2026-02-30T10:00:00Z', '2026-01-01T10:00:00', {}],
+};
+
+function set(body: Record<string, unknown>, path: string, value: unknown): unknown {
+  const [first = '', second] = path.split('.');
+  if (second === undefined) return { ...body, [first]: value };
+  return { ...body, [first]: { ...(body[first] as object), [second]: value } };
 }
 
 function* orders<T>(items: readonly T[]): Generator<T[]> {

@@ -22,13 +22,20 @@ export interface BodyFormat<T> {
   readonly schema?: z.ZodType<T>;
 }
 
-/** A JSON body of that schema. `z.strictObject` only: unknown fields are refused (docs/reference/http.md#bodies). */
-export function json<S extends z.ZodType>(schema: S, limit: BodyLimit = 'record'): BodyFormat<z.output<S>> {
+/**
+ * A JSON body of that schema. `z.strictObject` only: unknown fields are refused (docs/reference/http.md#bodies). `unstorable`: a text
+ * that cannot be stored is left to the schema.
+ */
+export function json<S extends z.ZodType>(
+  schema: S,
+  limit: BodyLimit = 'record',
+  { unstorable = false }: { unstorable?: boolean } = {},
+): BodyFormat<z.output<S>> {
   return {
     media: ['application/json'],
     maxBytes: BODY_LIMIT[limit],
     parse: (bytes) => {
-      const parsed = schema.safeParse(bytes === undefined ? undefined : parseJson(bytes));
+      const parsed = schema.safeParse(bytes === undefined ? undefined : parseJson(bytes, { unstorable }));
       if (parsed.success) return parsed.data;
       throw validationFailed(
         bytes === undefined
@@ -82,9 +89,9 @@ export const NO_BODY: BodyFormat<Record<string, never> | undefined> = json(z.str
 /**
  * Parses one JSON value: valid UTF-8, at most 32 levels deep, no NUL and no lone surrogate in any string
  * (neither can be stored, and two of the latter would be stored as one). Throws 400 VALIDATION_FAILED.
- * Of a member given twice the last counts; `__proto__` is a member like any other.
+ * Of a member given twice the last counts; `__proto__` is a member like any other. With `unstorable` such strings pass.
  */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer, { unstorable = false }: { unstorable?: boolean } = {}): unknown {
   const text = decodeUtf8(bytes);
   refuseDeepNesting(text);
   let value: unknown;
@@ -95,7 +102,7 @@ export function parseJson(bytes: Buffer): unknown {
     throw validationFailed([{ path: '', message: 'the body is not well-formed JSON' }]);
   }
   // Only an escape can get such a character past JSON.parse and the UTF-8 check.
-  if (text.includes('\\u')) refuseUnstorable(value, '');
+  if (!unstorable && text.includes('\\u')) refuseUnstorable(value, '');
   return value;
 }
 

@@ -95,6 +95,9 @@ const StoredPerson = record('StoredPerson', {
       reason: text,
     }),
   ),
+  refusedMails: z
+    .array(z.strictObject({ at: timestamp, eventType: text, orgId: text, reason: z.string(), sentAt: time }))
+    .meta({ description: 'E-mails of the identity provider that could not be sent.' }),
 });
 
 const StoredNotification = record('StoredNotification', {
@@ -211,6 +214,7 @@ const ErasureReceipt = record('ErasureReceipt', {
     pushSubscriptions: count,
     registrationLocales: count,
     providerEvents: count.meta({ description: 'Their outcome stays, without the address.' }),
+    refusedMails: count,
     notifications: count,
     deliveriesWaiting: count,
     deliveriesPast: count,

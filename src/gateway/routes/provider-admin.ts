@@ -180,16 +180,21 @@ const Events = record('ProviderEvents', {
     z.strictObject({
       id,
       at: timestamp,
-      source: z.enum(['webhook', 'mail', 'reconciliation']),
+      source: z
+        .enum(['webhook', 'mail', 'reconciliation', 'event'])
+        .meta({ description: '`event`: a native event of the provider.' }),
       eventType: z
         .string()
         .nullable()
         .meta({ description: "The provider's name; null for a mail that is unreadable." }),
       orgId: z.string().nullable(),
       email: z.string().nullable(),
-      outcome: z.enum(['applied', 'unchanged', 'ignored', 'sent', 'duplicate', 'failed']),
+      outcome: z.enum(['applied', 'unchanged', 'ignored', 'sent', 'duplicate', 'failed', 'refused', 'unresolved']),
       reason: z.string().nullable().meta({
         description: "Why a mail went out in the provider's own words, or the code of the error that stopped it.",
+      }),
+      leftOut: z.array(z.string()).meta({
+        description: 'Members of the event that could not be stored, by their paths, such as `user.firstName`.',
       }),
     }),
   ),

@@ -2,28 +2,14 @@
 
 import { z } from 'zod';
 import { parseJson, rawBytes } from '../route/bodies.ts';
-import type { Guard } from '../route/guards.ts';
 import { defineRoute, type Route } from '../route/route.ts';
+import { signed } from '../route/signed.ts';
 
-/**
- * A signature over the body. Its form and time, and the presence of a key, are checked before a byte of the
- * body is read; the signature itself, once the body is there.
- */
-const signed: Guard<string> = {
-  kind: 'signature',
-  name: 'signature',
-  description:
-    'Needs the header `IDP-Signature: t=<unix time>,v1=<hex>`: HMAC-SHA256 over the exact bytes of the body. Not for browsers.',
-  scheme: null,
-  errors: ['SIGNATURE_INVALID', 'SIGNATURE_EXPIRED', 'BROWSER_NOT_ALLOWED'],
-  browsers: false,
-  identify: async ({ authMails }, request) => {
-    const header = request.header(authMails.signatureHeader);
-    await authMails.examine(header);
-    return header ?? '';
-  },
-  actor: () => null,
-};
+export const AuthMailAnswer = z.strictObject({
+  status: z.enum(['sent', 'duplicate', 'refused']),
+  templateSource: z.enum(['panel', 'idp']).optional().meta({ description: 'Absent where nothing was sent.' }),
+  reason: z.string().optional().meta({ description: 'Of `refused`: the code of the error.' }),
+});
 
 const sendEmail = defineRoute({
   method: 'post',
@@ -33,11 +19,11 @@ const sendEmail = defineRoute({
   description: [
     'The brand that carries `args.orgID` sends it, in the words of the template that `contextInfo.eventType` stands for, or in the',
     "provider's own. A body that was sent in the last 30 days gets `duplicate` and is not sent again. Any answer other than 2xx makes",
-    'the provider retry.',
+    'the provider retry, and others wait behind it: an error that the same body would meet again is answered once, and then `refused`.',
   ].join(' '),
-  guard: signed,
+  guard: signed('signature', ({ authMails }) => authMails),
   body: rawBytes(['application/json'], 'list'),
-  response: z.strictObject({ status: z.enum(['sent', 'duplicate']), templateSource: z.enum(['panel', 'idp']) }),
+  response: AuthMailAnswer,
   errors: ['VALIDATION_FAILED', 'UNKNOWN_ORGANIZATION', 'SMTP_FAILED', 'UNAVAILABLE'],
   // The provider has stopped waiting by then; its retries in the meantime wait for the same sending.
   deadlineMs: 35_000,
@@ -57,7 +43,7 @@ const sendEmail = defineRoute({
   },
   handle: async ({ authMails }, { caller, body, requestId }) => {
     const verified = await authMails.verify(caller, body);
-    return await authMails.deliver(verified, parseJson(body), requestId);
+    return await authMails.deliver(verified, parseJson, requestId);
   },
 });
 

@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { zodIssues } from '../../base/zod-issues.ts';
 import { isLifecycleEvent } from '../../provider/lifecycle.ts';
 import { LOGIN_COOKIE } from '../../provider/login-cookie.ts';
+import { readDetails } from '../../provider/webhook-event.ts';
+import { json } from '../route/bodies.ts';
 import { bare, noContent } from '../route/envelopes.ts';
 import { email, text } from '../route/fields.ts';
 import { developmentLogin, key, open, webhookSecret } from '../route/guards.ts';
@@ -91,16 +93,10 @@ const callback = defineRoute({
   },
 });
 
-const name = text(1000).nullish();
 /** A number or name that the provider gave. */
 const id = text(200).refine((value) => value !== '', 'must not be empty');
-const WebhookEvent = z.object({
-  eventType: text(100),
-  orgId: text(200).nullish(),
-  user: z.object({ email, firstName: name, lastName: name, displayName: name }),
-  eventId: id.nullish(),
-  occurredAt: z.iso.datetime({ offset: true }).nullish(),
-});
+/** Type and address decide; what else cannot be stored is left out (docs/reference/identity-provider.md#webhook). */
+const WebhookEvent = z.looseObject({ user: z.looseObject({ email }) });
 
 /** Of events that this service does not handle only the type is read. */
 const WebhookBody = z
@@ -114,10 +110,14 @@ const WebhookBody = z
     }),
   })
   .transform((body, context) => {
-    const { eventType } = body;
+    const { eventType, orgId, eventId, occurredAt } = body;
     if (!isLifecycleEvent(eventType)) return { eventType, event: null };
     const parsed = WebhookEvent.safeParse(body);
-    if (parsed.success) return { eventType, event: { ...parsed.data, eventType } };
+    if (parsed.success) {
+      const { user } = parsed.data;
+      const details = readDetails({ user, orgId, eventId, occurredAt });
+      return { eventType, event: { event: eventType, email: user.email, ...details } };
+    }
     for (const { path, message } of zodIssues(parsed.error.issues, WebhookEvent)) {
       context.addIssue({ code: 'custom', path: path.split('.'), message });
     }
@@ -132,9 +132,10 @@ const webhook = defineRoute({
   tag: 'Identity provider',
   summary: 'Receive a user event of the identity provider',
   description:
-    '`user.created`, `user.updated`, `user.deactivated`, `user.reactivated`, `user.removed`; others get `applied: false`. Unknown fields are ignored.',
+    '`user.created`, `user.updated`, `user.deactivated`, `user.reactivated`, `user.removed`; others get `applied: false`. Type and address decide: other fields that cannot be stored are left out and noted with the event, and unknown ones are ignored.',
   guard: webhookSecret,
-  body: WebhookBody,
+  // A name with NUL must not keep anybody active: such texts are left out, with other members that cannot be stored.
+  body: json(WebhookBody, 'record', { unstorable: true }),
   response: z.strictObject({
     applied: z.boolean().meta({ description: 'Whether it changed anything.' }),
   }),
@@ -151,16 +152,7 @@ const webhook = defineRoute({
       await provider.events.note({ ...UNHANDLED, eventType });
       return { applied: false };
     }
-    const { email, ...names } = event.user;
-    const { result, revision } = await provider.lifecycle.tell({
-      event: event.eventType,
-      email,
-      names,
-      orgId: event.orgId ?? '',
-      occurredAt: event.occurredAt ? new Date(event.occurredAt) : null,
-      eventId: event.eventId ?? null,
-      requestId,
-    });
+    const { result, revision } = await provider.lifecycle.tell({ ...event, requestId });
     return answer({ applied: result }, { revision });
   },
 });

@@ -22,6 +22,7 @@ export const REMOVED_KINDS = [
   'pushSubscriptions',
   'registrationLocales',
   'providerEvents',
+  'refusedMails',
   'notifications',
   'deliveriesWaiting',
   'deliveriesPast',
@@ -115,6 +116,9 @@ export async function removeRecords(tx: Tx, person: number | null, email: string
     .set({ email: null })
     .where('email', '=', email)
     .executeTakeFirstOrThrow();
+  // The body holds codes, and the recipient's names.
+  const mails = await tx.kysely.deleteFrom('refused_mail').where('email', '=', email).executeTakeFirstOrThrow();
+  removed.refusedMails = Number(mails.numDeletedRows);
   removed.registrationLocales = Number(locales.numDeletedRows);
   removed.providerEvents = Number(events.numUpdatedRows);
   return removed;
@@ -291,7 +295,8 @@ export async function isMentioned({ kysely }: Tx, email: string): Promise<boolea
   const { rows } = await sql<{ mentioned: boolean }>`
     select exists (select from audit where subject = ${email}) or exists (select from audit where actor = ${`user:${email}`})
       or exists (select from registration_locale where email = ${email})
-      or exists (select from provider_event where email = ${email}) as mentioned`.execute(kysely);
+      or exists (select from provider_event where email = ${email})
+      or exists (select from refused_mail where email = ${email}) as mentioned`.execute(kysely);
   return rows[0]?.mentioned ?? false;
 }
 

@@ -41,6 +41,8 @@ export interface PersonalRecord {
   registrationLocales: { orgId: string; locale: string; at: string }[];
   /** Of the identity provider, with this address. */
   providerEvents: Record<string, unknown>[];
+  /** E-mails of the identity provider to this address that were refused, without what they say. */
+  refusedMails: Record<string, unknown>[];
   /** When this was read, by the clock of the database. */
   readAt: string;
   /** The ids of the newest rows of the lists: later ones are not of this state. */
@@ -78,6 +80,9 @@ export async function readPersonalRecord(tx: Tx, email: string): Promise<Persona
       coalesce((select json_agg(json_build_object('at', ${iso('e.at')}, 'source', e.source, 'eventType', e.event_type,
           'orgId', e.org_id, 'outcome', e.outcome, 'reason', e.reason) order by e.id)
         from provider_event e where e.email = p.email), '[]') as "providerEvents",
+      coalesce((select json_agg(json_build_object('at', ${iso('m.at')}, 'eventType', m.event_type, 'orgId', m.org_id,
+          'reason', m.reason, 'sentAt', ${iso('m.sent_at')}) order by m.id)
+        from refused_mail m where m.email = p.email), '[]') as "refusedMails",
       ${isoOf(sql`now()::timestamptz(3)`)} as "readAt",
       coalesce((select max(n.id) from notification n where n.person_id = p.id), 0) as "newestNotification",
       coalesce((select max(v.id) from app_event v where v.person_id = p.id), 0) as "newestEvent"

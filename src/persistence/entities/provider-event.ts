@@ -7,11 +7,14 @@ export const ProviderEvent = defineEntity({
   properties: {
     id: identity(),
     at: stamp(),
-    source: p.text().$type<'webhook' | 'mail' | 'reconciliation'>(),
+    source: p.text().$type<'webhook' | 'mail' | 'reconciliation' | 'event'>(),
     eventType: p.text().nullable(),
     orgId: p.text().nullable(),
     email: p.text().nullable(),
-    outcome: p.text().$type<'applied' | 'unchanged' | 'ignored' | 'sent' | 'duplicate' | 'failed'>(),
+    outcome: p
+      .text()
+      .$type<'applied' | 'unchanged' | 'ignored' | 'sent' | 'duplicate' | 'failed' | 'refused' | 'unresolved'>(),
     reason: p.text().nullable(),
+    leftOut: p.array().columnType('text[]').defaultRaw("'{}'"),
   },
 });

@@ -25,6 +25,7 @@ import { PolicyChange } from './policy-change.ts';
 import { Profile } from './profile.ts';
 import { ProviderEvent } from './provider-event.ts';
 import { PushSubscription } from './push-subscription.ts';
+import { RefusedMail } from './refused-mail.ts';
 import { RegistrationLocale } from './registration-locale.ts';
 import { ResourceOverride } from './resource-override.ts';
 import { Role } from './role.ts';
@@ -72,6 +73,7 @@ export const entities = [
   PushSubscription,
   AuthMail,
   ProviderEvent,
+  RefusedMail,
   InternalKeyUse,
   Erasure,
 ];

@@ -5,17 +5,21 @@ import type { Tx } from '../database.ts';
 export interface ProviderEventRow {
   id: number;
   at: Date;
-  source: 'webhook' | 'mail' | 'reconciliation';
+  source: 'webhook' | 'mail' | 'reconciliation' | 'event';
   eventType: string | null;
   orgId: string | null;
   /** The person, in normal form. */
   email: string | null;
-  outcome: 'applied' | 'unchanged' | 'ignored' | 'sent' | 'duplicate' | 'failed';
+  outcome: 'applied' | 'unchanged' | 'ignored' | 'sent' | 'duplicate' | 'failed' | 'refused' | 'unresolved';
   /** Why a mail was sent in the provider's own words, or was not sent. */
   reason: string | null;
+  /** Members of the event that could not be stored, by their paths. */
+  leftOut: string[];
 }
 
-export type NewProviderEvent = Omit<ProviderEventRow, 'id' | 'at'>;
+export type NewProviderEvent = Omit<ProviderEventRow, 'id' | 'at' | 'leftOut'> & {
+  readonly leftOut?: readonly string[] | undefined;
+};
 
 /** Rows kept; some more stand until the next deletion. */
 const KEPT = 5000;
@@ -23,10 +27,10 @@ const DELETE_EVERY = 100;
 
 /** Stores an event. The oldest go: a provider that repeats a failing mail must not fill the table. */
 export async function insertProviderEvent(tx: Tx, event: NewProviderEvent): Promise<void> {
-  const { source, eventType, orgId, email, outcome, reason } = event;
+  const { source, eventType, orgId, email, outcome, reason, leftOut = [] } = event;
   const { id } = await tx.kysely
     .insertInto('provider_event')
-    .values({ source, event_type: eventType, org_id: orgId, email, outcome, reason })
+    .values({ source, event_type: eventType, org_id: orgId, email, outcome, reason, left_out: [...leftOut] })
     .returning('id')
     .executeTakeFirstOrThrow();
   if (id % DELETE_EVERY !== 0) return;
@@ -40,6 +44,7 @@ export async function listProviderEvents(tx: Tx, limit: number): Promise<Provide
   return await tx.kysely
     .selectFrom('provider_event')
     .select(['id', 'at', 'source', 'event_type as eventType', 'org_id as orgId', 'email', 'outcome', 'reason'])
+    .select('left_out as leftOut')
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
@@ -83,7 +88,7 @@ export async function countUnknownOrganizations(
 ): Promise<UnknownOrganizationRow[]> {
   const { rows } = await sql<UnknownOrganizationRow>`
     select org_id as "orgId", count(*)::int as count, max(at) as "lastAt"
-    from provider_event where outcome = 'failed' and reason = ${reason}
+    from provider_event where outcome in ('failed', 'refused') and reason = ${reason}
     group by org_id order by count desc, org_id limit ${limit}`.execute(tx.kysely);
   return rows;
 }

@@ -5,6 +5,7 @@
  */
 
 import { createHmac } from 'node:crypto';
+import { administer, type By as Caller, superAdmin } from '../../administration/administer.ts';
 import { AUTH_TYPE } from '../../administration/panel.ts';
 import type { Clock } from '../../base/clock.ts';
 import { UsherError, unavailable } from '../../base/errors.ts';
@@ -25,13 +26,15 @@ import {
   releaseAuthMail,
   settleAuthMail,
 } from '../../persistence/provider/auth-mails.ts';
+import { settleRefusedMail } from '../../persistence/provider/refused-mails.ts';
 import { getSetting } from '../../persistence/settings.ts';
 import { noteEvent, type ProviderEvents, reasonOf } from '../events.ts';
 import type { SecretSource } from '../login-cookie.ts';
+import { examineSignature, verifySignature } from '../signature.ts';
 import { type Composed, compose } from './compose.ts';
 import { type AuthMail, readPayload } from './payload.ts';
 import { PROVIDER_SETTING } from './provider-setting.ts';
-import { examineSignature, invalid, verifySignature } from './signature.ts';
+import { isFinal, type RefusedMails } from './refused-mails.ts';
 
 interface AuthMailsOptions {
   config: Pick<Config, 'idp'>;
@@ -47,10 +50,16 @@ interface AuthMailsOptions {
   mailer: Mailer;
   renderer: Pick<Renderer, 'render'>;
   events: ProviderEvents;
+  refused: Pick<RefusedMails, 'keep' | 'open'>;
 }
 
-/** The endpoint's answer. */
-export interface AuthMailResult {
+/** The JSON value of a body. Throws VALIDATION_FAILED. */
+type Parse = (body: Buffer) => unknown;
+
+/** The endpoint's answer. `refused`: the body was delivered before, and still cannot be sent. */
+export type AuthMailResult = SentMail | { status: 'refused'; reason: string };
+
+interface SentMail {
   status: 'sent' | 'duplicate';
   templateSource: 'panel' | 'idp';
 }
@@ -65,6 +74,13 @@ const LEASE_S = 90;
 /** A call with a valid signature: the hash of its body, the same for every signing key. */
 export interface Verified {
   readonly hash: string;
+  readonly body: Buffer;
+}
+
+/** Who has it sent: the provider, or an administrator from the list of refused ones. */
+interface By {
+  readonly actor: string;
+  readonly requestId: string;
 }
 
 export class AuthMails {
@@ -76,56 +92,79 @@ export class AuthMails {
     this.#parts = parts;
   }
 
-  /** The header that carries the signature, in lower case. */
-  get signatureHeader(): string {
-    return this.#parts.config.idp.signatureHeader.toLowerCase();
+  /** The headers that may carry the signature. */
+  get signatureHeaders(): readonly string[] {
+    return this.#parts.config.idp.signatureHeader;
   }
 
   /** Throws as `verify` does for faults that no body can mend: called before a body is read, since anybody can send a large one. */
-  async examine(header: string | undefined): Promise<void> {
-    if (header === undefined) throw invalid('is missing');
+  async examine(header: string): Promise<void> {
     examineSignature(header, await this.#keys(), this.#parts.clock.now());
   }
 
   /** Throws SIGNATURE_INVALID or SIGNATURE_EXPIRED. `body` is the bytes received. */
-  async verify(header: string | undefined, body: Buffer): Promise<Verified> {
+  async verify(header: string, body: Buffer): Promise<Verified> {
     const { config, clock, secret } = this.#parts;
-    if (header === undefined) throw invalid('is missing');
     const scheme = config.idp.signatureScheme;
     verifySignature({ header, body, keys: await this.#keys(), scheme, now: clock.now() });
     // With a plain hash, a reader of the table could try codes until one fits. Hashing with the signing key would change the hash
     // of a body when the provider changes that key, and send it twice.
     const key = await secret.derive(PURPOSE);
-    return { hash: createHmac('sha256', key).update(body).digest('hex') };
+    return { hash: createHmac('sha256', key).update(body).digest('hex'), body };
   }
 
   /**
    * Sends the mail, or reports that it went out before. UNKNOWN_ORGANIZATION, VALIDATION_FAILED, SMTP_FAILED; UNAVAILABLE while
-   * another instance sends the same mail: the provider then tries again.
+   * another instance sends the same mail: the provider then tries again. An error that the same body would meet again is
+   * thrown once: from the second delivery on it is `refused`, so that the mails behind it do not wait.
    */
-  deliver({ hash }: Verified, json: unknown, requestId: string): Promise<AuthMailResult> {
+  deliver(verified: Verified, parse: Parse, requestId: string): Promise<AuthMailResult> {
+    return this.#alone(verified.hash, () => this.#receive(verified, parse, requestId));
+  }
+
+  /** Of several who send one mail at once, one does. */
+  #alone(hash: string, send: () => Promise<AuthMailResult>): Promise<AuthMailResult> {
     const running = this.#running.get(hash);
     if (running !== undefined) return running;
-    const sending = this.#once(hash, json, requestId).finally(() => this.#running.delete(hash));
+    const sending = send().finally(() => this.#running.delete(hash));
     this.#running.set(hash, sending);
     return sending;
   }
 
-  async #once(hash: string, json: unknown, requestId: string): Promise<AuthMailResult> {
-    const { events } = this.#parts;
+  async #receive(verified: Verified, parse: Parse, requestId: string): Promise<AuthMailResult> {
+    const { events, refused } = this.#parts;
     let mail: AuthMail | null = null;
     try {
-      mail = await readPayload(json, this.#origins());
-      const result = await this.#deliver(hash, mail, requestId);
-      if (result.status === 'duplicate') await events.note({ ...eventOf(mail), outcome: 'duplicate', reason: null });
-      return result;
+      mail = await readPayload(parse(verified.body), this.#origins());
+      return await this.#once(verified.hash, mail, { actor: 'idp', requestId });
     } catch (error) {
-      await events.note({ ...eventOf(mail), outcome: 'failed', reason: reasonOf(error) });
+      const reason = reasonOf(error);
+      const isKnown = isFinal(error) && (await refused.keep(verified, mail, error));
+      await events.note({ ...eventOf(mail), outcome: isKnown ? 'refused' : 'failed', reason });
+      if (isKnown) return { status: 'refused', reason };
       throw error;
     }
   }
 
-  async #deliver(hash: string, mail: AuthMail, requestId: string): Promise<AuthMailResult> {
+  /** Sends a refused mail, once. NOT_FOUND, CONFLICT where it was sent; otherwise what `deliver` throws. */
+  async sendRefused(id: number, parse: Parse, caller: Caller): Promise<AuthMailResult> {
+    const { database, refused } = this.#parts;
+    const write = { app: null, action: 'auth_email.sent', guard: superAdmin('send refused e-mails') };
+    await administer(database, caller, write, async () => ({ result: null, scopes: [] }));
+    const { hash, body } = await refused.open(id);
+    const by = { actor: `user:${caller.caller.email}`, requestId: caller.requestId };
+    return await this.#alone(hash, async () => this.#once(hash, await readPayload(parse(body), this.#origins()), by));
+  }
+
+  async #once(hash: string, mail: AuthMail, by: By): Promise<SentMail> {
+    const result = await this.#deliver(hash, mail, by);
+    if (result.status === 'duplicate') {
+      await this.#parts.events.note({ ...eventOf(mail), outcome: 'duplicate', reason: null });
+    }
+    return result;
+  }
+
+  async #deliver(hash: string, mail: AuthMail, by: By): Promise<SentMail> {
     const { database, senders } = this.#parts;
     const sender = mail.orgId === null ? null : await senders.senderOfOrganization(mail.orgId);
     if (sender === null) {
@@ -144,11 +183,11 @@ export class AuthMails {
     }
     if (claim.kind === 'busy') throw unavailable('Another instance is sending this e-mail; try again shortly.');
     const composed = await this.#send(hash, mail, sender).catch(async (error: unknown) => {
-      await this.#release(hash, requestId);
+      await this.#release(hash, by.requestId);
       throw error;
     });
     // The mail is out. If this fails the claim stays, so that the next call does not send it again at once.
-    await this.#settle(hash, mail, sender, composed, requestId);
+    await this.#settle(hash, mail, sender, composed, by);
     return { status: 'sent', templateSource: composed.source };
   }
 
@@ -187,16 +226,17 @@ export class AuthMails {
     mail: AuthMail,
     { slug: brand }: MailSender,
     { source: templateSource, fallbackReason, locale, templateKey, registered }: Composed,
-    requestId: string,
+    { actor, requestId }: By,
   ): Promise<void> {
     const { config, database } = this.#parts;
     const { eventType, recipient, orgId } = mail;
     await database.change(async (tx) => {
       await settleAuthMail(tx, hash, templateSource);
+      await settleRefusedMail(tx, hash);
       await noteEvent(tx, { ...eventOf(mail), outcome: 'sent', reason: fallbackReason });
       if (registered !== null) await keepRegistrationLocale(tx, recipient, registered);
       await record(tx, {
-        actor: 'idp',
+        actor,
         action: 'auth_email.sent',
         appCode: config.idp.notificationAppCode,
         subject: recipient,

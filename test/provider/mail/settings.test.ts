@@ -39,6 +39,39 @@ describe('without any signing key', () => {
   });
 });
 
+describe('the signature headers of the default', () => {
+  const world = useMailWorld('postgresql');
+  const send = async (headers: Record<string, string>, body: string) => {
+    const all = { 'content-type': 'application/json', ...headers };
+    const answer = await fetch(`${world.usher.rest}/api/idp/notifications/email`, {
+      method: 'POST',
+      headers: all,
+      body,
+    });
+    return [answer.status, ((await answer.json()) as { details?: { code: string } }).details?.code];
+  };
+
+  test("a signature is taken from either header, and the provider's own counts", async () => {
+    for (const name of ['IDP-Signature', 'ZITADEL-Signature', 'zitadel-signature']) {
+      const { body } = mailBody();
+      expect([name, await send({ [name]: signature(body) }, body)]).toEqual([name, [200, undefined]]);
+      await world.sink.next();
+    }
+  });
+
+  test('two headers must say the same', async () => {
+    const { body } = mailBody();
+    const good = signature(body);
+    const bad = signature(body, { key: 'another' });
+    const refused = [401, 'SIGNATURE_INVALID'];
+    expect(await send({ 'idp-signature': good, 'zitadel-signature': bad }, body)).toEqual(refused);
+    expect(await send({ 'idp-signature': bad, 'zitadel-signature': good }, body)).toEqual(refused);
+    expect(await send({ 'idp-signature': '', 'zitadel-signature': good }, body)).toEqual(refused);
+    expect(await send({ 'idp-signature': good, 'zitadel-signature': good }, body)).toEqual([200, undefined]);
+    await world.sink.next();
+  });
+});
+
 describe('a configured signature header', () => {
   const world = useMailWorld('postgresql', { IDP_SIGNATURE_HEADER: 'X-Idp-Proof' });
 

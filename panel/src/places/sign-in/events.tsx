@@ -22,6 +22,8 @@ const TONES = {
   unchanged: 'neutral',
   ignored: 'neutral',
   duplicate: 'neutral',
+  refused: 'bad',
+  unresolved: 'bad',
   failed: 'bad',
 } as const;
 
@@ -77,7 +79,7 @@ function EventTable({ events }: { events: ProviderEvents['events'] }) {
   const { signIn: words, common } = useWords();
   return (
     <Table label={words.views.events} heads={[words.at, words.event, common.email, words.outcome, words.reason]}>
-      {events.map(({ id, at, source, eventType, email, orgId, outcome, reason }) => (
+      {events.map(({ id, at, source, eventType, email, orgId, outcome, reason, leftOut }) => (
         <tr key={id}>
           <td>
             <Time iso={at} />
@@ -90,7 +92,14 @@ function EventTable({ events }: { events: ProviderEvents['events'] }) {
           <td>
             <Badge tone={TONES[outcome]}>{words.outcomes[outcome]}</Badge>
           </td>
-          <td>{reason !== null && <span title={reason}>{reasonOf(reason, words.reasons)}</span>}</td>
+          <td>
+            {reason !== null && <span title={reason}>{reasonOf(reason, words.reasons)}</span>}
+            {leftOut.length > 0 && (
+              <span className={css.soft}>
+                {words.leftOut}: <code>{leftOut.join(', ')}</code>
+              </span>
+            )}
+          </td>
         </tr>
       ))}
     </Table>

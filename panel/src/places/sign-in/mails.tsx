@@ -8,6 +8,7 @@ import { PANEL_APP } from '../../shell/panel-app.ts';
 import { useWords } from '../../words/words.ts';
 import { Table } from './events.tsx';
 import { cellsOf, localesOf, MAILS } from './mail-matrix.ts';
+import { RefusedMails } from './refused-mails.tsx';
 import css from './sign-in.module.css';
 
 /** Which mail of the provider is written by which template, by language; and which brand sends it. */
@@ -32,6 +33,7 @@ export function Mails() {
   const sending = brands.data.data.filter(({ idpOrgId }) => idpOrgId !== null);
   return (
     <>
+      <RefusedMails />
       <Card
         title={words.mailWords}
         actions={<Link href={`/applications/${encodeURIComponent(app)}/messages`}>{words.openTemplates}</Link>}

@@ -1,7 +1,7 @@
-/** The signature of the provider's e-mail calls: `t=<unix>,v1=<hex>[,v1=…]`, HMAC-SHA256 over the bytes received. (docs/reference/identity-provider.md#signatures.) */
+/** The signature of the provider's calls, e-mails and events: `t=<unix>,v1=<hex>[,v1=…]`, HMAC-SHA256 over the bytes received. (docs/reference/identity-provider.md#signatures.) */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { UsherError } from '../../base/errors.ts';
+import { UsherError } from '../base/errors.ts';
 
 /** `body`: over the body as received; `timestamped`: over `<t>.<body>`, as real providers do. */
 export type SignatureScheme = 'body' | 'timestamped' | 'either';
@@ -44,6 +44,20 @@ export function examineSignature(header: string, keys: readonly string[], now: n
   const age = Math.floor(Math.abs(now / 1000 - Number(signature.time)));
   if (age <= TOLERANCE_S) return signature;
   throw new UsherError('SIGNATURE_EXPIRED', `The signature's time is more than ${TOLERANCE_S} seconds from now.`);
+}
+
+/**
+ * The signature of a call: from the first of the headers that is there. Throws SIGNATURE_INVALID where two of them differ, and where
+ * none is there.
+ */
+export function signatureIn(headers: readonly string[], read: (name: string) => string | undefined): string {
+  const found = headers.map((name) => read(name.toLowerCase())).filter((value) => value !== undefined);
+  const [first] = found;
+  if (first === undefined) throw invalid(`is missing: send it in the header ${headers.join(' or ')}`);
+  if (found.some((value) => value.trim() !== first.trim())) {
+    throw invalid(`is not the same in the headers ${headers.join(' and ')}`);
+  }
+  return first;
 }
 
 export function invalid(problem: string): UsherError {

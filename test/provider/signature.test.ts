@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { UsherError } from '../../../src/base/errors.ts';
-import { type SignatureScheme, TOLERANCE_S, verifySignature } from '../../../src/provider/mail/signature.ts';
-import { hmac, SIGNING_KEY } from './provider-mails.ts';
+import { UsherError } from '../../src/base/errors.ts';
+import { type SignatureScheme, TOLERANCE_S, verifySignature } from '../../src/provider/signature.ts';
+import { hmac, SIGNING_KEY } from './mail/provider-mails.ts';
 
 /** The vector of the facts, section 1. */
 const BODY = '{"contextInfo":{"eventType":"user.human.email.code.added"}}';

@@ -1,0 +1,73 @@
+/** E-mails of the identity provider that could not be sent (docs/reference/identity-provider.md#refused-e-mails). */
+
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** Kept at most; the oldest go. */
+const KEPT = 1000;
+const PRUNED = 100;
+
+export interface RefusedMailRow {
+  id: number;
+  at: Date;
+  /** When the provider delivered it last. */
+  lastAt: Date;
+  deliveries: number;
+  /** The code of the error. */
+  reason: string;
+  message: string;
+  eventType: string | null;
+  orgId: string | null;
+  /** The recipient, in normal form. */
+  email: string | null;
+  sentAt: Date | null;
+}
+
+export type NewRefusedMail = Pick<RefusedMailRow, 'reason' | 'message' | 'eventType' | 'orgId' | 'email'> & {
+  hash: string;
+  /** Sealed. */
+  body: string;
+};
+
+/** Keeps a refusal; how often this body has been refused, with this time. Those of 30 days ago are forgotten on the way. */
+export async function keepRefusedMail(tx: Tx, { hash, body, ...refused }: NewRefusedMail): Promise<number> {
+  const { reason, message, eventType, orgId, email } = refused;
+  await sql`
+    delete from refused_mail where id in (
+      select id from refused_mail where at < now() - interval '30 days'
+        or id <= (select id from refused_mail order by id desc offset ${KEPT - 1} limit 1)
+      order by id limit ${PRUNED} for update skip locked)`.execute(tx.kysely);
+  const { rows } = await sql<{ deliveries: number }>`
+    insert into refused_mail (hash, reason, message, event_type, org_id, email, body)
+    values (${hash}, ${reason}, ${message}, ${eventType}, ${orgId}, ${email}, ${body})
+    on conflict (hash) do update set deliveries = refused_mail.deliveries + 1, last_at = now(),
+      reason = excluded.reason, message = excluded.message, body = excluded.body, sent_at = null
+    returning deliveries`.execute(tx.kysely);
+  return rows[0]?.deliveries ?? 1;
+}
+
+/** The newest first. */
+export async function listRefusedMails(tx: Tx, limit: number): Promise<RefusedMailRow[]> {
+  return await tx.kysely
+    .selectFrom('refused_mail')
+    .select(['id', 'at', 'last_at as lastAt', 'deliveries', 'reason', 'message', 'event_type as eventType'])
+    .select(['org_id as orgId', 'email', 'sent_at as sentAt'])
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+/** The sealed body, null where it was sent; undefined for an unknown mail. */
+export async function findRefusedMail(tx: Tx, id: number): Promise<{ hash: string; body: string | null } | undefined> {
+  return await tx.kysely.selectFrom('refused_mail').select(['hash', 'body']).where('id', '=', id).executeTakeFirst();
+}
+
+/** It has gone out: its body is forgotten. */
+export async function settleRefusedMail(tx: Tx, hash: string): Promise<void> {
+  await tx.kysely
+    .updateTable('refused_mail')
+    .set({ body: null, sent_at: sql<Date>`now()` })
+    .where('hash', '=', hash)
+    .where('sent_at', 'is', null)
+    .execute();
+}
