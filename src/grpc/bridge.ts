@@ -74,9 +74,13 @@ export function apiKey(metadata: Metadata): string | undefined {
   const value = values[0];
   // HTTP/2 joins two headers by a comma, which no key contains.
   if (values.length > 1 || typeof value !== 'string' || value.includes(',')) {
-    throw new UsherError('UNAUTHENTICATED', 'The call has several x-internal-api-key headers; send one.');
+    throw severalKeys();
   }
   return value;
+}
+
+export function severalKeys(): UsherError {
+  return new UsherError('UNAUTHENTICATED', 'The call has several x-internal-api-key headers; send one.');
 }
 
 export function requestIdOf(metadata: Metadata): string | undefined {

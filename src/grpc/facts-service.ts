@@ -11,7 +11,7 @@ import { decodeStrictly } from '../rpc/strict.ts';
 import { type Authorize, type Handle, unary } from './bridge.ts';
 import type { FrontMethod } from './front/service.ts';
 import { METHODS } from './metrics.ts';
-import { type ServedMethod, serviceOf } from './served-methods.ts';
+import type { ServedMethod } from './served-methods.ts';
 import { type OpenStream, serverStreaming } from './streaming.ts';
 import type { WaitingCalls } from './waiting.ts';
 
@@ -21,26 +21,31 @@ export interface ServedFacts {
   readonly authorize: Authorize;
 }
 
-/** The definition and the handlers, as grpc-js takes them. */
-export function factsService({ facts, watch, authorize }: ServedFacts, calls: WaitingCalls) {
+/** The methods with their handlers, as grpc-js takes them. */
+export function servedFacts({ facts, watch, authorize }: ServedFacts, calls: WaitingCalls): ServedMethod[] {
   const { name } = FactsService.method.follow;
   const follow = serverStreaming(name, followHandle(watch), authorize, calls.options);
-  const methods: ServedMethod[] = [
+  return [
     ...FACTS_METHODS.map((method) => ({
       name: method.name,
       streams: false,
+      authorize,
       handler: unary(method.name, factsHandle(facts, method as DescMethodUnary), authorize, calls),
     })),
-    { name, streams: true, handler: follow },
+    { name, streams: true, authorize, handler: follow },
   ];
-  return serviceOf(FactsService.typeName, methods);
 }
 
 /** The unary methods by their paths, for the front. */
 export function factsMethods({ facts, authorize }: ServedFacts): [string, FrontMethod][] {
   return FACTS_METHODS.map((method) => [
     `/${FactsService.typeName}/${method.name}`,
-    { index: METHODS.indexOf(method.name), handle: factsHandle(facts, method as DescMethodUnary), authorize },
+    {
+      index: METHODS.indexOf(method.name),
+      handle: factsHandle(facts, method as DescMethodUnary),
+      authorize,
+      many: false,
+    },
   ]);
 }
 

@@ -8,9 +8,14 @@ import { UsherError } from '../base/errors.ts';
 import { cannotListen as cannotListenAt, type ListenAddress } from '../base/listening.ts';
 import { type Certificates, checkCertificates, secureContextOf, tlsOptionsOf } from '../base/tls.ts';
 import { GrpcConnections } from './connections.ts';
+import { Guests } from './front/guests.ts';
 import { FrontListener, type FrontTimes } from './front/listener.ts';
-import type { FrontMethods } from './front/service.ts';
+import { RefusalBlocks } from './front/refusal.ts';
+import type { FrontMethods, FrontService } from './front/service.ts';
 import { freeClosedStreams, listenersOf } from './http2-streams.ts';
+import { REFUSED, type RefusedCounts } from './refused.ts';
+import type { Entrances } from './served-methods.ts';
+import { UnfinishedMessages } from './unfinished.ts';
 import type { WaitingCalls } from './waiting.ts';
 
 export interface GrpcListener {
@@ -65,18 +70,29 @@ interface FrontParts extends DirectParts {
   readonly further: readonly GrpcDoor[];
   /** Those that the front answers. */
   readonly methods: FrontMethods;
-  /** The paths of all methods. */
-  readonly served: ReadonlySet<string>;
+  /** All methods. */
+  readonly served: Entrances;
   readonly calls: WaitingCalls;
+  readonly refused: RefusedCounts;
 }
 
 export function listenBehindFront(server: Server, parts: FrontParts): GrpcListener {
-  const { methods, served, calls, times, clock, tls, further } = parts;
+  const { methods, served, calls, refused, times, clock, tls, further } = parts;
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   freeClosedStreams(server);
   const inject = injector.injectConnection.bind(injector);
+  const service: FrontService = {
+    methods,
+    served,
+    calls,
+    inject,
+    refused,
+    guests: new Guests(() => refused.count(REFUSED.KEPT)),
+    unfinished: new UnfinishedMessages(),
+    refusals: new RefusalBlocks(),
+  };
   const make = (certificates: Certificates | undefined) =>
-    new FrontListener({ methods, served, calls, inject }, times, clock, certificates && checkedOptions(certificates));
+    new FrontListener(service, times, clock, certificates && checkedOptions(certificates));
   const first = make(tls);
   const others = further.map((door) => ({ door, front: make(door.tls) }));
   const fronts = [first, ...others.map(({ front }) => front)];

@@ -3,6 +3,7 @@
 import {
   logVerbosity,
   Server,
+  type ServerOptions,
   type ServiceDefinition,
   setLogVerbosity,
   type UntypedHandleCall,
@@ -17,17 +18,19 @@ import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import type { PermissionEngine } from '../rpc/call.ts';
 import { MAX_FACTS } from '../rpc/facts.ts';
+import { admitFirst } from './admission.ts';
 import { createHandles } from './answering.ts';
 import { type Authorize, type Handle, unary } from './bridge.ts';
 import { CallTraces } from './call-traces.ts';
-import { factsMethods, factsService, type ServedFacts } from './facts-service.ts';
+import { factsMethods, type ServedFacts, servedFacts } from './facts-service.ts';
 import type { FrontMethod, FrontMethods } from './front/service.ts';
 import { Health } from './health.ts';
 import { type GrpcDoor, listenBehindFront, listenDirectly } from './listening.ts';
 import { GrpcMetrics, METHODS } from './metrics.ts';
 import { addReflection } from './reflection.ts';
+import { RefusedCounts } from './refused.ts';
 import { CheckCache } from './request-cache.ts';
-import { type ServedMethod, serviceOf } from './served-methods.ts';
+import { type Entrance, entrancesOf, type ServedMethod, serviceOf } from './served-methods.ts';
 import { type OpenStream, serverStreaming } from './streaming.ts';
 import { MAX_MESSAGE, WaitingCalls } from './waiting.ts';
 
@@ -52,6 +55,7 @@ export interface GrpcServerOptions {
   log: Logger;
   metrics?: GrpcMetrics;
   checks?: CheckCache;
+  refused?: RefusedCounts;
   clock?: Clock;
   /** Milliseconds; the defaults are TIMES. */
   times?: Partial<typeof TIMES>;
@@ -92,6 +96,10 @@ const TIMES = {
   keepaliveMs: 30_000,
   /** From a connection's first byte to a working session: TLS handshake, preface and the client's settings. */
   arrivalMs: 10_000,
+  /** For a message, from the headers of its call to its last byte. */
+  messageMs: 10_000,
+  /** Without a call, where no right key was ever shown. */
+  guestIdleMs: 10_000,
 };
 
 /** Bytes, where no cache is passed in. */
@@ -105,13 +113,30 @@ const LIMITS_OF_CONNECTIONS = {
   'grpc-node.max_session_memory': 16,
 };
 
-/** A server that knows the paths of its methods. */
+/** A server that knows its methods, and whom they are for. */
 class ListedServer extends Server {
-  readonly served = new Set<string>();
+  readonly #entrances: Map<string, Entrance>;
 
+  constructor(options: ServerOptions, entrances: Map<string, Entrance>) {
+    super(options);
+    this.#entrances = entrances;
+  }
+
+  /** A service of a package, which is open to everybody. */
   override addService(service: ServiceDefinition, implementation: UntypedServiceImplementation): void {
-    for (const { path } of Object.values(service)) this.served.add(path);
+    this.#list(entrancesOf(service));
     super.addService(service, implementation);
+  }
+
+  /** A service of this project. */
+  serve(typeName: string, methods: readonly ServedMethod[]): void {
+    const [service, implementation] = serviceOf(typeName, methods);
+    super.addService(service, implementation);
+    this.#list(entrancesOf(service, methods));
+  }
+
+  #list(entrances: ReturnType<typeof entrancesOf>): void {
+    for (const [path, entrance] of entrances) this.#entrances.set(path, entrance);
   }
 }
 
@@ -139,19 +164,27 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
     deadlineMs: times.deadlineMs,
     traces: tracer === null ? null : new CallTraces(tracer, clock, metrics),
   });
+  const refused = options.refused ?? new RefusedCounts(log, clock);
   const handles = createHandles(engine, options.checks ?? new CheckCache(MEMORY));
-  const server = new ListedServer({ ...LIMITS_OF_CONNECTIONS, ...(options.front ? {} : lifeOfConnections(times)) });
+  const entrances = new Map<string, Entrance>();
+  const { messageMs } = times;
+  const direct = () => ({
+    ...lifeOfConnections(times),
+    interceptors: [admitFirst({ entrances, options: calls.options, refused, messageMs })],
+  });
+  const server = new ListedServer({ ...LIMITS_OF_CONNECTIONS, ...(options.front ? {} : direct()) }, entrances);
   const { passed } = options;
   const methods = [
     ...[...handles].map(([name, handle]) => ({
       name,
       streams: false,
+      authorize,
       handler: passed?.unary(name, authorize, calls) ?? unary(name, handle, authorize, calls),
     })),
     ...(options.watch === undefined ? [] : [watchMethod(options.watch, calls)]),
   ];
-  server.addService(...serviceOf(PermissionService.typeName, methods));
-  if (options.facts !== undefined) server.addService(...factsService(options.facts, calls));
+  server.serve(PermissionService.typeName, methods);
+  if (options.facts !== undefined) server.serve(FactsService.typeName, servedFacts(options.facts, calls));
   const services = [PermissionService, ...(options.facts === undefined ? [] : [FactsService])];
   const health = new Health(services.map(({ typeName }) => typeName));
   health.addTo(server);
@@ -161,8 +194,9 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
   const listener = options.front
     ? listenBehindFront(server, {
         methods: atTheFront(handles, options),
-        served: server.served,
+        served: entrances,
         calls,
+        refused,
         times,
         clock,
         tls: options.tls,
@@ -207,12 +241,12 @@ function atTheFront(
 ): FrontMethods {
   const methods = AT_THE_FRONT.map((name): [string, FrontMethod] => [
     `/${PermissionService.typeName}/${name}`,
-    { index: METHODS.indexOf(name), handle: handles.get(name) as Handle, authorize },
+    { index: METHODS.indexOf(name), handle: handles.get(name) as Handle, authorize, many: false },
   ]);
   return new Map([...methods, ...(facts === undefined ? [] : factsMethods(facts))]);
 }
 
 function watchMethod({ open, authorize }: NonNullable<GrpcServerOptions['watch']>, calls: WaitingCalls): ServedMethod {
   const { name } = PermissionService.method.watch;
-  return { name, streams: true, handler: serverStreaming(name, open, authorize, calls.options) };
+  return { name, streams: true, authorize, handler: serverStreaming(name, open, authorize, calls.options) };
 }

@@ -4,9 +4,14 @@ import type { Clock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { createHandles } from '../../src/grpc/answering.ts';
 import type { Handle } from '../../src/grpc/bridge.ts';
+import { Guests } from '../../src/grpc/front/guests.ts';
+import { RefusalBlocks } from '../../src/grpc/front/refusal.ts';
 import type { FrontService } from '../../src/grpc/front/service.ts';
 import { GrpcMetrics, METHODS } from '../../src/grpc/metrics.ts';
+import { REFUSED, RefusedCounts } from '../../src/grpc/refused.ts';
 import { CheckCache } from '../../src/grpc/request-cache.ts';
+import type { Entrance } from '../../src/grpc/served-methods.ts';
+import { UnfinishedMessages } from '../../src/grpc/unfinished.ts';
 import { WaitingCalls } from '../../src/grpc/waiting.ts';
 import type { ScriptedEngine } from '../grpc/scripted-engine.ts';
 import { SERVICE } from '../grpc/support.ts';
@@ -51,14 +56,24 @@ export function frontService({ engine, clock, passed }: FrontParts): FrontServic
   const methods = ANSWERED.map((name) => {
     return [
       `/${SERVICE}/${name}`,
-      { index: METHODS.indexOf(name), handle: handles.get(name) as Handle, authorize: authorizeScripted },
+      { index: METHODS.indexOf(name), handle: handles.get(name) as Handle, authorize: authorizeScripted, many: false },
     ] as const;
   });
+  const log = createLogger('silent');
+  const refused = new RefusedCounts(log, clock);
   return {
     methods: new Map(methods),
-    served: new Set([...methods.map(([path]) => path), HEALTH, `/${SERVICE}/Explain`]),
+    served: new Map<string, Entrance>([
+      ...methods,
+      [HEALTH, { index: -1, authorize: null, many: false }],
+      [`/${SERVICE}/Explain`, { index: METHODS.indexOf('Explain'), authorize: () => undefined, many: false }],
+    ]),
+    refused,
+    guests: new Guests(() => refused.count(REFUSED.KEPT)),
+    unfinished: new UnfinishedMessages(),
+    refusals: new RefusalBlocks(),
     calls: new WaitingCalls({
-      log: createLogger('silent'),
+      log,
       metrics: new GrpcMetrics(),
       traces: null,
       clock,

@@ -76,7 +76,8 @@ const LONG = [
 const PAST = ['0H', '0M', '0S', '0m', '0u', '0n', '1n', '1u'];
 const MALFORMED = ['', 'soon', '1', '1x', 'S', '1s', '1h', '0x1f', '²S', 'NaN'];
 const REQUEST_IDS = ['', 'short', 'a'.repeat(300), 'a b c d e f', 'caf\u00e9-1234', 'x'.repeat(128), 'a,b', '../../x'];
-const ODD_VALUES = ['caf\u00e9', 'a\u0001b', 'a\tb', ' a', 'a ', '', '\u007f', 'x'.repeat(2000), 'null', '%00'];
+/** Without control characters: grpc-js drops such a header, and the front refuses its call. */
+const ODD_VALUES = ['caf\u00e9', ' a', 'a ', '', 'x'.repeat(2000), 'null', '%00'];
 
 /** Headers that the whole stack answers in one way, whatever the message. */
 export const HEADS: Readonly<Record<string, Change>> = {

@@ -17,6 +17,7 @@ import {
   windowUpdateFrame,
 } from './frames.ts';
 import { Gathered } from './gathered.ts';
+import { type ClientSettings, readSettings } from './settings.ts';
 
 /** What grpc-js sends, for the client. Streams have the numbers that `open` gave them. The bytes lie there only during the call. */
 export interface BehindEvents {
@@ -26,6 +27,8 @@ export interface BehindEvents {
   onReset(streamId: number, errorCode: number): void;
   /** 0 is the connection. */
   onWindowUpdate(streamId: number, increment: number): void;
+  /** Room for each stream from its beginning. */
+  onInitialWindow(size: number): void;
   /** It has ended the connection; NO_ERROR where it merely takes no new streams. */
   onGoaway(errorCode: number): void;
   onClose(): void;
@@ -214,7 +217,9 @@ export class Behind {
         this.#events.onWindowUpdate(streamId, bytes.readUInt32BE(start));
         return;
       case Frame.SETTINGS:
-        if ((flags & Flag.ACK) === 0) this.write(SETTINGS_ACK);
+        if ((flags & Flag.ACK) !== 0) return;
+        this.write(SETTINGS_ACK);
+        this.#onSettings(readSettings(bytes.subarray(start, end)));
         return;
       case Frame.PING:
         if ((flags & Flag.ACK) === 0) this.writeFrame(Frame.PING, Flag.ACK, 0, bytes, start, end);
@@ -226,6 +231,10 @@ export class Behind {
         // Nothing else is of use to the client: ALTSVC and ORIGIN belong to browsers, and there is no PRIORITY of a server.
         return;
     }
+  }
+
+  #onSettings({ initialWindow }: ClientSettings): void {
+    if (initialWindow !== undefined) this.#events.onInitialWindow(initialWindow);
   }
 
   #onHeaders(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {

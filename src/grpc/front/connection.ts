@@ -1,7 +1,10 @@
 /** One client's connection (RFC 9113, the server's side): its frames, windows and end. The streams are in streams.ts. */
 
 import type { Clock } from '../../base/clock.ts';
-import { Behind } from './behind.ts';
+import { networkOf } from '../../base/ip-address.ts';
+import type { UnfinishedShare } from '../unfinished.ts';
+import type { Behind } from './behind.ts';
+import { ClientWindows } from './client-windows.ts';
 import {
   type ControlHost,
   checkLength,
@@ -13,25 +16,31 @@ import {
 } from './control-frames.ts';
 import { DeadlineTimer } from './deadline-timer.ts';
 import { ConnectionFault, ErrorCode, Flag, Frame, goawayFrame, MAX_STREAM_ID } from './frames.ts';
+import { GUEST_COST, type Guest } from './guests.ts';
 import { HeadReader } from './head-reader.ts';
 import { type HeaderBlock, HeaderBlocks } from './header-blocks.ts';
+import type { Host } from './host.ts';
 import { USUAL_TABLE } from './hpack.ts';
 import { Inbound, TURN_BYTES } from './inbound.ts';
+import { LazyBehind } from './lazy-behind.ts';
 import { Verdict } from './other-calls.ts';
 import { Outbound } from './outbound.ts';
 import { Patience } from './patience.ts';
 import type { ClientSocket, ConnectionParts, FrontService } from './service.ts';
 import { Phase } from './stream.ts';
 import { StreamIds } from './stream-ids.ts';
-import { type Host, MAX_STREAMS, Streams } from './streams.ts';
+import { MAX_STREAMS, Streams } from './streams.ts';
 
-/** In bytes read: to look at a stream whose answer waits. A few bytes can ask for that of all streams. */
-const LOOK_COST = 16;
-
+/** What a connection to grpc-js costs. */
+const BEHIND_COST = 65_536;
 export class Connection implements Host {
   readonly service: FrontService;
   readonly outbound: Outbound;
+  readonly unfinished: UnfinishedShare;
   readonly #inbound: Inbound;
+  /** Null once a right was shown. */
+  #guest: Guest | null;
+  readonly #proved: (() => void) | undefined;
   readonly #socket: ClientSocket;
   readonly #clock: Clock;
   readonly #heads: HeadReader;
@@ -43,7 +52,7 @@ export class Connection implements Host {
     onSettings: ({ initialWindow, headerTable }) => {
       this.arrived = true;
       if (headerTable !== undefined && headerTable < USUAL_TABLE) this.outbound.forgetTable();
-      if (initialWindow !== undefined) this.#setInitialWindow(initialWindow);
+      if (initialWindow !== undefined) this.#windows.setInitial(initialWindow);
     },
     onDrained: () => this.refuseNew(),
     onGoaway: () => {
@@ -53,7 +62,8 @@ export class Connection implements Host {
     },
     onStreamFault: (id, errorCode) => this.#streamFault(id, errorCode),
   };
-  #behind: Behind | null = null;
+  readonly #behind: LazyBehind;
+  readonly #windows: ClientWindows;
   readonly #ids = new StreamIds();
   /** Streams above this one are ignored: the client was told so. */
   #lastAccepted = MAX_STREAM_ID;
@@ -66,37 +76,54 @@ export class Connection implements Host {
   /** Monotonic milliseconds since which no stream is open. */
   idleSince: number;
 
-  constructor({ socket, service, clock, closed, turnBytes = TURN_BYTES }: ConnectionParts) {
+  constructor({ socket, service, clock, proved, closed, turnBytes = TURN_BYTES }: ConnectionParts) {
     this.service = service;
+    const address = networkOf(socket.remoteAddress ?? 'unknown');
+    this.unfinished = service.unfinished.open(address);
+    this.#guest = service.guests.enter(address, () => this.#endGuest());
+    this.#proved = proved;
     this.#socket = socket;
     this.#clock = clock;
     this.idleSince = clock.monotonic();
     this.#patience = new Patience(this.idleSince);
-    this.#heads = new HeadReader({
-      methodOf: (path) => service.methods.get(path),
-      isServed: (path) => service.served.has(path),
-    });
+    this.#heads = new HeadReader({ methodOf: (path) => service.methods.get(path), served: service.served });
     this.#deadlines = new DeadlineTimer(clock, (now) => this.#streams.endLate(now));
     this.outbound = new Outbound(
       socket,
       (stream) => this.#streams.sent(stream),
       (stream, bytes) => {
-        if (stream.phase === Phase.PASSED) this.#behind?.credit(bytes);
+        if (stream.phase === Phase.PASSED) this.#behind.open?.credit(bytes);
       },
     );
     this.#streams = new Streams(this);
-    this.#inbound = new Inbound(socket, turnBytes, {
+    this.#behind = new LazyBehind(socket, {
+      service,
+      outbound: this.outbound,
+      streams: this.#streams,
+      guard: (work) => this.guard(work),
+      fail: (errorCode) => this.#fail(errorCode),
+    });
+    this.#windows = new ClientWindows({
+      outbound: this.outbound,
+      streams: this.#streams,
+      behind: this.#behind,
+      spend: (bytes) => this.spend(bytes),
+      checkNotIdle: (id) => this.#checkNotIdle(id),
+    });
+    this.#inbound = new Inbound(socket, turnBytes, this.#guest, {
       onFrame: (type, flags, id, bytes, start, end) => this.#onFrame(type, flags, id, bytes, start, end),
       onReadBegin: () => {
         this.heard = true;
         this.outbound.beginRead();
       },
       onReadEnd: () => {
-        this.#behind?.flush();
+        this.#behind.open?.flush();
         this.outbound.flush();
+        this.#guest?.weigh(this.#weight());
       },
+      onHeld: () => this.#guest?.weigh(this.#weight()),
       onFault: (error) => this.#faulted(error),
-      onDrain: () => this.#behind?.resume(),
+      onDrain: () => this.#behind.open?.resume(),
       isFull: () => this.outbound.isFull,
       // Like node:http2, which ends the session with the client's side of the socket.
       onEnd: () => this.#end(),
@@ -108,6 +135,37 @@ export class Connection implements Host {
       closed();
     });
     this.outbound.frames(OUR_SETTINGS);
+    this.#guest.weigh(GUEST_COST);
+  }
+
+  /** Bytes that it makes the service keep, about. */
+  #weight(): number {
+    const behind = this.#behind.open === null ? 0 : BEHIND_COST;
+    const { weight } = this.#streams;
+    return GUEST_COST + behind + weight + this.#blocks.held + this.#inbound.held + this.outbound.held;
+  }
+
+  get room(): number {
+    return this.#guest === null ? Number.POSITIVE_INFINITY : this.service.guests.mostBytes - this.#weight();
+  }
+
+  /** Whether a right key was ever shown. */
+  get isProven(): boolean {
+    return this.#guest === null;
+  }
+
+  prove(): void {
+    if (this.#guest === null) return;
+    this.#guest.leave();
+    this.#guest = null;
+    this.#heads.remembers = true;
+    this.#inbound.welcome();
+    this.#proved?.();
+  }
+
+  #endGuest(): void {
+    this.#fail(ErrorCode.ENHANCE_YOUR_CALM);
+    this.#socket.destroy();
   }
 
   get isEnded(): boolean {
@@ -120,26 +178,7 @@ export class Connection implements Host {
   }
 
   behind(): Behind {
-    // Apart from the making, whose closures would cost an allocation each time.
-    return this.#behind ?? this.#makeBehind();
-  }
-
-  #makeBehind(): Behind {
-    const { passing } = this.#streams;
-    this.#behind = new Behind(this.service.inject, this.#socket, this.outbound.initialWindow, {
-      onHeaders: (id, ...rest) => this.guard(() => passing.onHeaders(id, ...rest)),
-      onData: (id, ...rest) => this.guard(() => passing.onData(id, ...rest)),
-      onReset: (id, errorCode) => this.guard(() => passing.onReset(id, errorCode)),
-      onWindowUpdate: (id, increment) => passing.onWindowUpdate(id, increment),
-      onGoaway: (errorCode) => {
-        if (errorCode !== ErrorCode.NO_ERROR) this.#fail(errorCode);
-      },
-      onClose: () => {
-        if (!this.#ended) this.#socket.destroy();
-      },
-      isFull: () => this.outbound.isFull,
-    });
-    return this.#behind;
+    return this.#behind.get();
   }
 
   guard(work: () => void): void {
@@ -200,6 +239,12 @@ export class Connection implements Host {
     this.#inbound.spend(bytes);
   }
 
+  /** Ends what has waited for the rest of a message, or of a block of headers, for longer than `most` milliseconds. */
+  endUnfinished(now: number, most: number): void {
+    this.guard(() => this.#streams.endUnfinished(now, most));
+    if (this.#blocks.isStuck(now, most)) this.#fail(ErrorCode.ENHANCE_YOUR_CALM);
+  }
+
   #onFrame(type: number, flags: number, id: number, bytes: Buffer, start: number, end: number): void {
     if (!this.arrived && (type !== Frame.SETTINGS || (flags & Flag.ACK) !== 0)) {
       throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, 'the first frame must be SETTINGS');
@@ -223,7 +268,7 @@ export class Connection implements Host {
         return;
       }
       case Frame.WINDOW_UPDATE:
-        this.#onWindowUpdate(id, bytes, start, end);
+        this.#windows.onUpdate(id, bytes, start, end);
         return;
       case Frame.RST_STREAM:
         this.#onReset(id, bytes, start, end);
@@ -239,18 +284,18 @@ export class Connection implements Host {
     const read = this.#heads.read(block);
     const stream = this.#streams.get(streamId);
     if (stream !== undefined) {
-      if (stream.clientEnded) throw new ConnectionFault(ErrorCode.STREAM_CLOSED, 'HEADERS on a stream that has ended');
-      if (endStream) this.#streams.trailers(stream, read.list);
+      if (stream.clientEnded) this.#streams.reset(stream, ErrorCode.STREAM_CLOSED);
+      else if (endStream) this.#streams.trailers(stream, read.list);
       else this.#streams.reset(stream, ErrorCode.PROTOCOL_ERROR);
       return;
     }
     if (streamId <= this.#ids.last && (streamId > this.#lastAccepted || this.#streams.wasReset(streamId))) return;
     this.#ids.open(streamId);
     if (streamId > this.#lastAccepted) return;
-    if (block.dependsOnItself || read.verdict === Verdict.MALFORMED) {
+    if (read.list.tooLong) this.#streams.refuse(streamId, ErrorCode.ENHANCE_YOUR_CALM);
+    else if (block.dependsOnItself || read.verdict === Verdict.MALFORMED) {
       this.#streams.refuse(streamId, ErrorCode.PROTOCOL_ERROR);
-    } else if (read.list.tooLong) this.#streams.refuse(streamId, ErrorCode.ENHANCE_YOUR_CALM);
-    else if (this.#streams.size >= MAX_STREAMS) this.#streams.refuse(streamId, ErrorCode.REFUSED_STREAM);
+    } else if (this.#streams.size >= MAX_STREAMS) this.#streams.refuse(streamId, ErrorCode.REFUSED_STREAM);
     else this.#streams.open(streamId, read, endStream);
   }
 
@@ -270,8 +315,10 @@ export class Connection implements Host {
     const stream = this.#streams.get(id);
     const endStream = (flags & Flag.END_STREAM) !== 0;
     if (stream === undefined) this.#dataOfClosed(id, length);
-    else if (stream.clientEnded) throw new ConnectionFault(ErrorCode.STREAM_CLOSED, 'DATA on a stream that has ended');
-    else {
+    else if (stream.clientEnded) {
+      this.outbound.credit(length);
+      this.#streams.reset(stream, ErrorCode.STREAM_CLOSED);
+    } else {
       if (start === end && !endStream) this.#patience.idleFrame(this.now());
       this.#streams.data(stream, bytes, start, end, length, endStream);
     }
@@ -290,23 +337,6 @@ export class Connection implements Host {
     this.outbound.credit(length);
   }
 
-  #onWindowUpdate(id: number, bytes: Buffer, start: number, end: number): void {
-    checkLength(end - start, 4);
-    const increment = bytes.readUInt32BE(start) & 0x7fffffff;
-    if (id === 0) {
-      this.spend(LOOK_COST * this.outbound.grow(increment));
-      return;
-    }
-    const stream = this.#streams.get(id);
-    if (stream === undefined) this.#checkNotIdle(id);
-    else if (stream.phase === Phase.PASSED) this.#streams.passing.grant(stream, increment);
-    else if (increment === 0) this.#streams.reset(stream, ErrorCode.PROTOCOL_ERROR);
-    else {
-      this.#streams.grant(stream, increment);
-      this.spend(LOOK_COST * this.outbound.pumpAll());
-    }
-  }
-
   #onReset(id: number, bytes: Buffer, start: number, end: number): void {
     checkStream(id);
     checkLength(end - start, 4);
@@ -323,16 +353,6 @@ export class Connection implements Host {
 
   #checkNotIdle(id: number): void {
     if (id > this.#ids.last) throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, 'a frame of a stream not opened');
-  }
-
-  #setInitialWindow(size: number): void {
-    if (size === this.outbound.initialWindow) return;
-    if (!this.#streams.allowInitialWindow(size)) {
-      throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, 'a window above 2^31 - 1');
-    }
-    this.outbound.initialWindow = size;
-    this.#behind?.setInitialWindow(size);
-    this.spend(LOOK_COST * (this.#streams.size + this.outbound.pumpAll()));
   }
 
   /** An error of one stream, which may not even be open. */
@@ -362,22 +382,18 @@ export class Connection implements Host {
     this.#inbound.stop();
     this.outbound.flush();
     this.#streams.endAll();
-    this.#endBehind();
+    this.#behind.end();
     // What the client still sends is read and dropped: unread bytes would turn the end into a reset, which may overtake GOAWAY.
     this.#socket.resume();
     this.#socket.end();
   }
 
-  #endBehind(): void {
-    this.#behind?.end();
-    this.#behind = null;
-  }
-
   #close(): void {
     this.#ended = true;
+    this.#guest?.leave();
     this.#deadlines.cancel();
     this.#inbound.stop();
     this.#streams.endAll();
-    this.#endBehind();
+    this.#behind.end();
   }
 }

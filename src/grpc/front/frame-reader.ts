@@ -28,6 +28,11 @@ export class FrameReader {
     this.#onFrame = onFrame;
   }
 
+  /** Bytes that are kept of a frame whose rest has not arrived. */
+  get held(): number {
+    return this.#gathered?.length ?? 0;
+  }
+
   /** Nothing is read after this, not even what remains of the chunk being read. */
   stop(): void {
     this.#stopped = true;

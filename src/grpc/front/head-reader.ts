@@ -1,23 +1,25 @@
 /** Reads the header blocks of a connection, each repeated one by its bytes. */
 
 import { readLatin1 } from '../latin1.ts';
-import { type Head, type KnownHead, knownHead, type MethodOf, readHead, repeatedHead } from './head.ts';
+import type { Entrance, Entrances } from '../served-methods.ts';
+import { type Caller, type Head, type KnownHead, knownHead, type MethodOf, readHead, repeatedHead } from './head.ts';
 import type { HeaderBlock } from './header-blocks.ts';
 import { type HeaderList, HpackDecoder } from './hpack.ts';
-import { judge, Verdict } from './other-calls.ts';
+import { callerOf, entranceOf, judge, Verdict } from './other-calls.ts';
 
 export interface ReadBlock {
   /** Null for a call that the front does not answer. */
   readonly head: Head | null;
   /** What becomes of it then. */
   readonly verdict: Verdict;
+  /** Of a call that passes; else null. */
+  readonly passed: { readonly entrance: Entrance; readonly caller: Caller } | null;
   readonly list: HeaderList;
 }
 
 export interface Paths {
   readonly methodOf: MethodOf;
-  /** Whether grpc-js has a handler of that path. */
-  readonly isServed: (path: string) => boolean;
+  readonly served: Entrances;
 }
 
 /** A client repeats few blocks: one for each method, deadline and key. */
@@ -39,6 +41,8 @@ export class HeadReader {
   /** Heads with a deadline: in a block that has another one, the rest need not be read again. */
   readonly #repeated: KnownHead[] = [];
   #oldest = 0;
+  /** Whether blocks are kept: not before a right key was shown, since sixty of them are a hundred kilobytes. */
+  remembers = false;
 
   constructor(paths: Paths) {
     this.#paths = paths;
@@ -46,12 +50,12 @@ export class HeadReader {
 
   /** Throws ConnectionFault COMPRESSION_ERROR. */
   read({ bytes, start, end }: HeaderBlock): ReadBlock {
-    const text = end - start > MAX_KNOWN_BYTES ? '' : readLatin1(bytes, start, end);
+    const text = end - start > MAX_KNOWN_BYTES || !this.remembers ? '' : readLatin1(bytes, start, end);
     const known = this.#known.get(text);
     if (known !== undefined) return known;
     const list = this.#decoder.decode(bytes, start, end);
     const head = this.#headOf(list, text !== '');
-    const block = { head, verdict: head === null ? judge(list, this.#paths.isServed) : Verdict.PASS, list };
+    const block = head === null ? this.#blockOf(list) : { head, verdict: Verdict.PASS, passed: null, list };
     if (this.#decoder.generation !== this.#generation) {
       this.#generation = this.#decoder.generation;
       this.#known.clear();
@@ -60,6 +64,13 @@ export class HeadReader {
       this.#known.set(text, block);
     }
     return block;
+  }
+
+  #blockOf(list: HeaderList): ReadBlock {
+    const { served } = this.#paths;
+    const verdict = list.tooLong ? Verdict.MALFORMED : judge(list, served);
+    const passed = verdict === Verdict.PASS ? { entrance: entranceOf(list, served), caller: callerOf(list) } : null;
+    return { head: null, verdict, passed, list };
   }
 
   /** @param isShort whether its bytes are few enough to be kept */

@@ -13,6 +13,8 @@ export interface Caller {
   /** The one key sent, or undefined. */
   readonly key: string | undefined;
   readonly requestId: string | undefined;
+  /** Whether several keys were sent: none of them counts. */
+  readonly several: boolean;
   /** Of the key, once it was admitted: repeated headers are read once. */
   admission: Admission | undefined;
 }
@@ -23,6 +25,8 @@ export interface Head extends Carrier {
   readonly caller: Caller;
   /** Of the caller's deadline, in milliseconds; infinite without one. */
   readonly timeoutMs: number;
+  /** Bytes of the body, where the caller says so; else -1. */
+  readonly contentLength: number;
   /** Undefined where there are two. */
   readonly traceparent: string | undefined;
   readonly tracestate: string | undefined;
@@ -46,19 +50,21 @@ const REQUEST_ID = 512;
 /** Any other header. */
 const OTHER = 1024;
 const TRACE = 2048;
+const LENGTH = 4096;
 
 const NAME = /^[0-9a-z_.-]+$/;
 const VALUE = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
 const HOST = /^[0-9A-Za-z.:_[\]-]+$/;
 /** In the form of version 00 (W3C Trace Context). */
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+/** A length that is a number exactly. */
+const LENGTH_TEXT = /^[0-9]{1,15}$/;
 /** Of a timeout (PROTOCOL-HTTP2.md of gRPC). */
 const MAX_DIGITS = 8;
 const MS_BY_UNIT: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 /** Headers that mean something to HTTP itself, or of which several have a meaning together: node:http2 decides about them. */
 const NOT_HERE = new Set([
   'connection',
-  'content-length',
   'cookie',
   'expect',
   'host',
@@ -76,6 +82,7 @@ export function readHead({ names, values, tooLong }: HeaderList, methodOf: Metho
   let method: FrontMethod | undefined;
   let key: string | undefined;
   let timeoutMs = Number.POSITIVE_INFINITY;
+  let contentLength = -1;
   let requestId: string | undefined;
   let traceparent: string | undefined;
   let tracestate: string | undefined;
@@ -118,6 +125,11 @@ export function readHead({ names, values, tooLong }: HeaderList, methodOf: Metho
         if (timeoutMs === 0) return null;
         mark = TIMEOUT;
         break;
+      case 'content-length':
+        if (!LENGTH_TEXT.test(value)) return null;
+        contentLength = Number(value);
+        mark = LENGTH;
+        break;
       case 'x-internal-api-key':
         if (!VALUE.test(value) || value.includes(',')) return null;
         key = value;
@@ -150,7 +162,8 @@ export function readHead({ names, values, tooLong }: HeaderList, methodOf: Metho
     seen |= mark;
   }
   if ((seen & REQUIRED) !== REQUIRED || method === undefined) return null;
-  return { method, caller: { key, requestId, admission: undefined }, timeoutMs, traceparent, tracestate };
+  const caller = { key, requestId, several: false, admission: undefined };
+  return { method, caller, timeoutMs, contentLength, traceparent, tracestate };
 }
 
 /** A head that was read, and where in the list the fields stand that are others in each call; -1 for one that is not there. */
@@ -181,7 +194,8 @@ export function repeatedHead(
   const timeoutMs = timeoutAt < 0 ? head.timeoutMs : readTimeout(values[timeoutAt] as string);
   const traceparent = traceAt < 0 ? undefined : (values[traceAt] as string);
   if (timeoutMs === 0 || (traceparent !== undefined && !TRACEPARENT.test(traceparent))) return null;
-  return { method: head.method, caller: head.caller, timeoutMs, traceparent, tracestate: head.tracestate };
+  const { method, caller, contentLength, tracestate } = head;
+  return { method, caller, timeoutMs, contentLength, traceparent, tracestate };
 }
 
 /** Milliseconds; 0 for a timeout that is malformed or already over. By hand: it is another one in each call. */

@@ -18,11 +18,24 @@ export interface HeaderBlock {
 
 /** Gathers blocks. One that is complete in its HEADERS frame lies in the chunk that was read. */
 export class HeaderBlocks {
-  #open: (HeaderBlock & { pieces: Buffer[]; length: number }) | null = null;
+  #open: (HeaderBlock & { pieces: Buffer[]; length: number; since: number }) | null = null;
 
   /** The stream whose CONTINUATION must come next, or 0. */
   get expects(): number {
     return this.#open?.streamId ?? 0;
+  }
+
+  /** Bytes of a block that is not complete. */
+  get held(): number {
+    return this.#open?.length ?? 0;
+  }
+
+  /** Whether, since an earlier look, the same block has not been completed for longer than `most` milliseconds. */
+  isStuck(now: number, most: number): boolean {
+    const open = this.#open;
+    if (open === null) return false;
+    if (open.since === 0) open.since = now;
+    return now - open.since > most;
   }
 
   /** A HEADERS frame. Returns the block once it is complete. Throws ConnectionFault. */
@@ -41,7 +54,7 @@ export class HeaderBlocks {
     const endStream = (flags & Flag.END_STREAM) !== 0;
     const block = { streamId, endStream, dependsOnItself, bytes, start, end };
     if ((flags & Flag.END_HEADERS) !== 0) return block;
-    this.#open = { ...block, pieces: [Buffer.from(bytes.subarray(start, end))], length: end - start };
+    this.#open = { ...block, pieces: [Buffer.from(bytes.subarray(start, end))], length: end - start, since: 0 };
     return null;
   }
 

@@ -14,7 +14,16 @@ export interface HeaderList {
   repeated: boolean;
 }
 
-/** Of a header list, as RFC 9113 counts: name, value and 32 for each field. As node:http2 has them. */
+/** In bytes, as RFC 9113 counts: name, value and 32 for each field. */
+export function sizeOfList({ names, values }: HeaderList): number {
+  let size = 0;
+  for (let i = 0; i < names.length; i++) {
+    size += (names[i] as string).length + (values[i] as string).length + FIELD_OVERHEAD;
+  }
+  return size;
+}
+
+/** Of a header list, as node:http2 has them. */
 export const MAX_HEADER_LIST = 65_535;
 const MAX_FIELDS = 128;
 /** What a field costs in a table or a list, beside its characters. */

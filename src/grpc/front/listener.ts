@@ -10,6 +10,7 @@ import {
 } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import { type ListenAddress, listenAt } from '../../base/listening.ts';
+import { REFUSED } from '../refused.ts';
 import { Connection } from './connection.ts';
 import type { FrontService } from './service.ts';
 
@@ -20,8 +21,11 @@ export interface FrontTimes {
   /** A connection's age, ± 10 %, then the grace period for its last calls. */
   readonly connectionAgeMs: number;
   readonly connectionGraceMs: number;
-  /** Without a call. */
+  /** Without a call: of those on which a right key was shown, and of the others. */
   readonly connectionIdleMs: number;
+  readonly guestIdleMs: number;
+  /** From the headers of a call to the last byte of its message. */
+  readonly messageMs: number;
   /** Between pings, if nothing else was received. */
   readonly keepaliveMs: number;
 }
@@ -64,8 +68,7 @@ export class FrontListener {
     this.#service = service;
     this.#times = times;
     this.#clock = clock;
-    const { arrivalMs, connectionAgeMs, connectionGraceMs, connectionIdleMs, keepaliveMs } = times;
-    const shortest = Math.min(arrivalMs, connectionAgeMs, connectionGraceMs, connectionIdleMs, keepaliveMs);
+    const shortest = Math.min(...Object.values(times));
     this.#lookMs = Math.max(10, Math.min(MAX_LOOK_MS, shortest / 4));
     this.#tls = tls;
   }
@@ -181,7 +184,7 @@ export class FrontListener {
 
   #lookAt(life: Lived, now: number): void {
     const { connection } = life;
-    const { arrivalMs, connectionGraceMs, connectionIdleMs, keepaliveMs } = this.#times;
+    const { arrivalMs, connectionGraceMs, messageMs, keepaliveMs } = this.#times;
     if (connection.isEnded) {
       if (life.endedAt === Number.POSITIVE_INFINITY) life.endedAt = now;
       else if (now - life.endedAt > LINGER_MS) connection.destroy();
@@ -191,6 +194,14 @@ export class FrontListener {
       if (now - life.since > arrivalMs) connection.destroy();
       return;
     }
+    connection.endUnfinished(now, messageMs);
+    if (connection.isEnded) return;
+    if (this.#isIdleGuest(connection, now)) {
+      this.#service.refused.count(REFUSED.IDLE);
+      connection.refuseNew();
+      return;
+    }
+    const { connectionIdleMs } = this.#times;
     if (now >= life.announcedAt) {
       const announced = now - life.announcedAt;
       if (announced > connectionGraceMs && !this.#draining) connection.destroy();
@@ -204,6 +215,10 @@ export class FrontListener {
       connection.ping();
       life.pingedAt = now;
     }
+  }
+
+  #isIdleGuest({ isProven, isBusy, idleSince }: Connection, now: number): boolean {
+    return !isProven && !isBusy && now - idleSince > this.#times.guestIdleMs;
   }
 
   #announce(life: Lived, now: number): void {

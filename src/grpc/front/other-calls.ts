@@ -1,15 +1,19 @@
 /**
  * Calls that the front does not answer: most go to grpc-js. Those that grpc-js would refuse by their headers alone must not:
  * it refuses them without looking whether the stream still exists, and a client that resets such a call in the same packet
- * would make it throw where nobody catches.
+ * would make it throw where nobody catches. Nor must what node:http2 would end its whole connection for.
  */
 
+import type { Entrance, Entrances } from '../served-methods.ts';
+import type { Caller } from './head.ts';
 import type { HeaderList } from './hpack.ts';
 
 export const Verdict = {
   PASS: 'pass',
   /** Not HTTP: the stream is reset with PROTOCOL_ERROR (RFC 9113 section 8.1.1). */
   MALFORMED: 'malformed',
+  /** A value holds a control character: INVALID_ARGUMENT. */
+  UNREADABLE: 'unreadable',
   /** Not gRPC: 415. */
   NOT_GRPC: 'not gRPC',
   /** No such method. */
@@ -22,19 +26,33 @@ const PSEUDO_HEADERS = new Set([':method', ':scheme', ':authority', ':path']);
 const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
 const PATH = /^\/[\x21-\x7e\x80-\xff]*$/;
+/** Of ASCII: a byte above it is one of UTF-8. */
+const CONTROL = /(?![\x80-\x9f])\p{Cc}/u;
+const KEY = 'x-internal-api-key';
 
-/** @param isServed whether grpc-js has a handler of that path */
-export function judge(list: HeaderList, isServed: (path: string) => boolean): Verdict {
+export function judge(list: HeaderList, served: Entrances): Verdict {
   const first = firstValues(list);
-  const path = first.get(':path') ?? '';
-  const isGrpc = first.get('content-type')?.startsWith('application/grpc') === true;
-  // node:http2 resets malformed ones before grpc-js hears of them.
-  if (isGrpc && isServed(path)) return Verdict.PASS;
   if (isMalformed(list, first)) return Verdict.MALFORMED;
-  return isGrpc ? Verdict.UNIMPLEMENTED : Verdict.NOT_GRPC;
+  if (first.get('content-type')?.startsWith('application/grpc') !== true) return Verdict.NOT_GRPC;
+  if (!served.has(first.get(':path') ?? '')) return Verdict.UNIMPLEMENTED;
+  return list.values.some((value) => CONTROL.test(value)) ? Verdict.UNREADABLE : Verdict.PASS;
 }
 
-/** The path of a call, for its refusal. */
+/** Of a call that passes. */
+export function entranceOf(list: HeaderList, served: Entrances): Entrance {
+  return served.get(pathOf(list)) as Entrance;
+}
+
+/** Who makes a call, whatever else its headers hold. */
+export function callerOf({ names, values }: HeaderList): Caller {
+  const keys = values.filter((_, index) => names[index] === KEY);
+  const at = names.indexOf('x-request-id');
+  // HTTP/2 joins two headers by a comma, which no key contains.
+  const several = keys.length > 1 || keys[0]?.includes(',') === true;
+  return { key: keys[0], requestId: at < 0 ? undefined : values[at], several, admission: undefined };
+}
+
+/** The path of a call. */
 export function pathOf(list: HeaderList): string {
   return list.values[list.names.indexOf(':path')] ?? '';
 }
@@ -43,6 +61,12 @@ export function pathOf(list: HeaderList): string {
 export function contentLengthOf({ names, values }: HeaderList): number {
   const at = names.indexOf('content-length');
   return at < 0 ? -1 : Number(values[at]);
+}
+
+/** Whether trailers may end a call (RFC 9113 section 8.1). Their words mean nothing to any method. */
+export function areTrailers(list: HeaderList): boolean {
+  const isPlain = list.names.every((name) => !name.startsWith(':'));
+  return isPlain && !list.tooLong && !hasMalformedField(list) && !list.values.some((value) => CONTROL.test(value));
 }
 
 function firstValues({ names, values }: HeaderList): Map<string, string> {
@@ -59,8 +83,12 @@ function isMalformed(list: HeaderList, first: ReadonlyMap<string, string>): bool
   if (method === '' || method === 'CONNECT' || !first.has(':scheme')) return true;
   if (!PATH.test(path) && !(path === '*' && method === 'OPTIONS')) return true;
   if (!first.has(':authority') && !first.has('host')) return true;
-  const length = first.get('content-length');
-  return (length !== undefined && !/^[0-9]+$/.test(length)) || hasMalformedField(list);
+  return hasMalformedLength(list) || hasMalformedField(list);
+}
+
+function hasMalformedLength({ names, values }: HeaderList): boolean {
+  const lengths = values.filter((_, index) => names[index] === 'content-length');
+  return lengths.length > 1 || lengths.some((length) => !/^[0-9]+$/.test(length));
 }
 
 function hasMalformedField({ names, values }: HeaderList): boolean {

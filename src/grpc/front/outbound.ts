@@ -71,6 +71,11 @@ export class Outbound {
     return this.#socket.writableNeedDrain;
   }
 
+  /** Bytes that wait for a client which does not read them, or grants no window. */
+  get held(): number {
+    return this.#waitingBytes + this.#socket.writableLength;
+  }
+
   /** The client has made its table of headers smaller: every block says from now on that the table is empty (RFC 7541 section 4.2). */
   forgetTable(): void {
     this.#answerFrames = null;

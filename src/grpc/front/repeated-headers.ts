@@ -1,6 +1,6 @@
 /** Blocks of headers for grpc-js, whose dynamic table (RFC 7541) remembers the fields of the lists that a client repeats. */
 
-import { encodeHeaders, encodeIndexed, FIELD_OVERHEAD, type HeaderList, USUAL_TABLE } from './hpack.ts';
+import { encodeHeaders, encodeIndexed, type HeaderList, sizeOfList, USUAL_TABLE } from './hpack.ts';
 
 /** Of the first field that is no longer in the static table: the newest one. */
 const NEWEST = 62;
@@ -29,7 +29,7 @@ export class RepeatedHeaders {
     const { names, values } = list;
     const known = this.#lists.get(list);
     if (known !== undefined) return this.#block(known, names.length);
-    const size = list.repeated ? sizeOf(list) : Number.POSITIVE_INFINITY;
+    const size = list.repeated ? sizeOfList(list) : Number.POSITIVE_INFINITY;
     if (this.#size + size > USUAL_TABLE || this.#fields + names.length > MAX_FIELDS)
       return encodeHeaders(names, values);
     this.#lists.set(list, { before: this.#fields, block: Buffer.alloc(0), fields: 0 });
@@ -46,12 +46,4 @@ export class RepeatedHeaders {
     }
     return known.block;
   }
-}
-
-function sizeOf({ names, values }: HeaderList): number {
-  let size = 0;
-  for (let i = 0; i < names.length; i++) {
-    size += (names[i] as string).length + (values[i] as string).length + FIELD_OVERHEAD;
-  }
-  return size;
 }

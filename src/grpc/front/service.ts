@@ -3,13 +3,16 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import type { Authorize, Handle } from '../bridge.ts';
+import type { RefusedCounts } from '../refused.ts';
+import type { Entrance, Entrances } from '../served-methods.ts';
+import type { UnfinishedMessages } from '../unfinished.ts';
 import type { WaitingCalls } from '../waiting.ts';
 import type { Addresses } from './behind.ts';
+import type { Guests } from './guests.ts';
+import type { RefusalBlocks } from './refusal.ts';
 
 /** A unary method that the front answers itself. */
-export interface FrontMethod {
-  /** Its place in METHODS. */
-  readonly index: number;
+export interface FrontMethod extends Entrance {
   readonly handle: Handle;
   readonly authorize: Authorize;
 }
@@ -20,9 +23,13 @@ export type FrontMethods = ReadonlyMap<string, FrontMethod>;
 /** The service behind all connections of a listener. */
 export interface FrontService {
   readonly methods: FrontMethods;
-  /** The paths of every method that grpc-js has a handler of. */
-  readonly served: ReadonlySet<string>;
+  /** Every method that grpc-js has a handler of. */
+  readonly served: Entrances;
   readonly calls: WaitingCalls;
+  readonly guests: Guests;
+  readonly unfinished: UnfinishedMessages;
+  readonly refusals: RefusalBlocks;
+  readonly refused: RefusedCounts;
   /** Hands a connection over to grpc-js. */
   readonly inject: (connection: Duplex) => void;
 }
@@ -36,6 +43,8 @@ export interface ConnectionParts {
   readonly clock: Clock;
   /** Of frames that are read in a turn of the event loop. For tests. */
   readonly turnBytes?: number;
+  /** Told once, when the first call is admitted. */
+  readonly proved?: () => void;
   /** Told once, when the socket is closed. */
   readonly closed: () => void;
 }

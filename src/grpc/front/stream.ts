@@ -1,5 +1,6 @@
 /** A stream of a client that is not finished. */
 
+import type { Entrance } from '../served-methods.ts';
 import type { WaitingCall } from '../waiting.ts';
 import { INITIAL_WINDOW } from './frames.ts';
 import type { Head } from './head.ts';
@@ -9,7 +10,7 @@ import type { HeaderList } from './hpack.ts';
 const LEEWAY_MS = 100;
 
 export const Phase = {
-  /** Its message has not arrived whole. */
+  /** The caller is admitted; the message has not arrived whole. */
   COLLECTING: 0,
   /** The front answers it, and waits for the answer or for room to send it. */
   ANSWERING: 1,
@@ -28,13 +29,34 @@ export interface Pending {
   readonly endStream: boolean;
 }
 
+/** A stream behind the front. */
+export interface Passed {
+  /** Its number on the connection to grpc-js. */
+  readonly id: number;
+  /** What grpc-js has room for. */
+  window: number;
+  /** What waits for room. */
+  readonly inbox: Piece[];
+}
+
+/** Bytes of a client for grpc-js. */
+export interface Piece {
+  readonly bytes: Buffer;
+  readonly endStream: boolean;
+}
+
+/** What is kept of the headers of a call that has its answer. */
+export const NO_HEADERS: HeaderList = { names: [], values: [], tooLong: false, repeated: false };
+
 export class Stream {
   readonly id: number;
   /** Null for a call that the front does not answer. */
   readonly head: Head | null;
-  readonly list: HeaderList;
-  /** Its number on the connection to grpc-js, once it is passed on. */
-  behindId = 0;
+  /** Whom its method is for; null for a call that nobody answers. */
+  readonly entrance: Entrance | null;
+  /** As long as the call may be passed on. */
+  list: HeaderList;
+  passed: Passed | null = null;
   phase: (typeof Phase)[keyof typeof Phase] = Phase.COLLECTING;
   /** Whether that side has sent its last frame. */
   clientEnded = false;
@@ -42,10 +64,14 @@ export class Stream {
   /** The message so far, while it arrives in several frames. */
   body: Buffer | null = null;
   bodyLength = 0;
-  /** What the client may send on this stream before it must be granted more. Not kept for passed ones. */
+  /** What the client may send on this stream before it must be granted more. */
   receiveWindow = INITIAL_WINDOW;
-  /** Bytes of the body that are still to come, where the client declared a length and the call is refused. */
+  /** Bytes of the body that are still to come, where the client declared a length; else -1. */
   expected = -1;
+  /** What it makes the service keep, as long as its caller has shown no right. */
+  weight = 0;
+  /** Monotonic milliseconds of the first look that found its message unfinished. */
+  unfinishedSince = 0;
   /** What the client granted beyond its initial window, less what was sent. */
   extraWindow = 0;
   /** Monotonic milliseconds of the caller's deadline. */
@@ -53,9 +79,10 @@ export class Stream {
   waiting: WaitingCall | null = null;
   outbox: Pending[] | null = null;
 
-  constructor(id: number, head: Head | null, list: HeaderList, deadline: number) {
+  constructor(id: number, head: Head | null, entrance: Entrance | null, list: HeaderList, deadline: number) {
     this.id = id;
     this.head = head;
+    this.entrance = entrance;
     this.list = list;
     this.deadline = deadline;
   }

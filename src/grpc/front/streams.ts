@@ -1,82 +1,95 @@
 /**
- * The streams of a connection. The front answers a stream when everything about it is usual: known headers, one whole message,
- * nothing compressed. Every other one is passed on to grpc-js, with all that was received of it.
+ * The streams of a connection. A caller is admitted by the headers, before a byte of a message is kept. The front answers a stream
+ * when everything about it is usual: known headers, one whole message, nothing compressed. Every other one is passed on to grpc-js
+ * once its message is whole.
  */
 
-import { Metadata } from '@grpc/grpc-js';
-import { GrpcStatus } from '../../base/errors.ts';
+import { GrpcStatus, UsherError } from '../../base/errors.ts';
 import type { Carrier } from '../../base/tracing.ts';
+import { type Authorize, severalKeys } from '../bridge.ts';
 import type { Callers } from '../call-traces.ts';
+import { REFUSED } from '../refused.ts';
 import type { FailedStatus } from '../status.ts';
 import { CANCELLED, failure, OK } from '../waiting.ts';
-import type { Behind } from './behind.ts';
-import { ErrorCode, INITIAL_WINDOW, MAX_WINDOW, rstStreamFrame } from './frames.ts';
-import type { Head } from './head.ts';
+import { Collecting } from './collecting.ts';
+import { ErrorCode, INITIAL_WINDOW, MAX_WINDOW, NOTHING, rstStreamFrame } from './frames.ts';
+import type { Caller, Head } from './head.ts';
 import type { ReadBlock } from './head-reader.ts';
-import { encodeHeaders, type HeaderList } from './hpack.ts';
-import { isMessage, mayBecomeMessage, PREFIX } from './message.ts';
+import type { Host } from './host.ts';
+import { type HeaderList, sizeOfList } from './hpack.ts';
+import { Late } from './late.ts';
+import { isMessage, PREFIX } from './message.ts';
 import { OpenStreams } from './open-streams.ts';
-import { contentLengthOf, pathOf, Verdict } from './other-calls.ts';
-import type { Outbound } from './outbound.ts';
+import { areTrailers, contentLengthOf, Verdict } from './other-calls.ts';
 import { Passing } from './passing.ts';
 import { RecentIds } from './recent-ids.ts';
-import type { FrontService } from './service.ts';
-import { isLate, Phase, Stream } from './stream.ts';
+import { NOBODY, Refusing } from './refusing.ts';
+import { isLate, NO_HEADERS, Phase, Stream } from './stream.ts';
 import { StreamReply } from './stream-reply.ts';
 
 /** Open streams of a connection, as grpc-js has them. */
 export const MAX_STREAMS = 256;
 /** In bytes read: what grpc-js does with a call, twenty times what the front does. */
 const PASS_COST = 1024;
-/** Bytes of incomplete messages, for a connection; half of its window, so that a client can always complete one. */
-const MAX_HELD = 32_768;
-const NO_METADATA = new Metadata();
-/** For people who ask the port with a browser or curl. */
-const NOT_GRPC_TEXT = Buffer.from('This port speaks gRPC: send application/grpc. REST is at the port of http.port.\n');
-const NOT_GRPC_HEADERS = encodeHeaders([':status', 'content-type'], ['415', 'text/plain; charset=utf-8']);
-
-/** The connection, as its streams need it. */
-export interface Host {
-  readonly service: FrontService;
-  readonly outbound: Outbound;
-  /** Made when it is first needed. */
-  behind(): Behind;
-  /** Something costs as much as reading that many bytes. */
-  spend(bytes: number): void;
-  /** Runs what happens outside of a read; a fault of it ends the connection. */
-  guard(work: () => void): void;
-  /** Monotonic milliseconds. */
-  now(): number;
-  /** A stream was reset from here. Throws ConnectionFault when that happens too often. */
-  countReset(): void;
-  /** The last stream has ended. */
-  idle(): void;
-  /** A stream with a deadline was opened. */
-  watchDeadline(deadline: number): void;
-}
+/** What a call keeps at grpc-js, beside its headers. */
+const PASSED_WEIGHT = 8192;
 
 export class Streams implements Callers {
   readonly #host: Host;
   readonly #open = new OpenStreams();
-  readonly passing: Passing;
+  readonly #collecting: Collecting;
+  readonly #refusing: Refusing;
+  readonly #late: Late;
+  passing: Passing;
   readonly #reset = new RecentIds();
   /** Reset by the client. */
   readonly #left = new RecentIds();
-  /** Bytes of incomplete messages, for which the client gets no credit yet. */
-  #held = 0;
+  /** What open calls of methods that are open to everybody keep. */
+  #weight = 0;
 
   constructor(host: Host) {
     this.#host = host;
-    this.passing = new Passing({
+    this.passing = this.#makePassing();
+    const { service, outbound, unfinished } = host;
+    const answered = (stream: Stream): void => this.#answered(stream);
+    this.#refusing = new Refusing({ service, outbound, spend: (bytes) => host.spend(bytes), answered });
+    this.#late = new Late({
+      service,
+      outbound,
+      answered,
+      refuse: (stream, error) => this.#refusing.refuse(stream, error, stream.head?.caller ?? NOBODY),
+      reset: (stream, errorCode) => this.reset(stream, errorCode),
+    });
+    this.#collecting = new Collecting({
+      outbound,
+      unfinished,
+      complete: (stream) => this.#complete(stream),
+      pass: (stream) => this.#pass(stream),
+      passMore: (stream, bytes, end) => {
+        host.spend(PASS_COST);
+        this.passing.data(stream, bytes, 0, end, stream.clientEnded);
+      },
+    });
+  }
+
+  #makePassing(): Passing {
+    const host = this.#host;
+    return new Passing({
       outbound: host.outbound,
       behind: () => host.behind(),
       finish: (stream) => this.#finish(stream),
       resetBehind: (stream, errorCode) => this.#endByReset(stream, errorCode),
+      grantAgain: (stream, bytes) => this.#collecting.grantMore(stream, bytes),
     });
   }
 
   get size(): number {
     return this.#open.size;
+  }
+
+  /** Bytes of memory, about, for a caller that has shown no right. */
+  get weight(): number {
+    return this.#weight + this.#host.unfinished.held;
   }
 
   get(id: number): Stream | undefined {
@@ -98,130 +111,144 @@ export class Streams implements Callers {
     this.#sendReset(id, ErrorCode.STREAM_CLOSED);
   }
 
-  open(id: number, { head, verdict, list }: ReadBlock, endStream: boolean): void {
+  open(id: number, { head, verdict, passed, list }: ReadBlock, endStream: boolean): void {
     const timeoutMs = head === null ? Number.POSITIVE_INFINITY : head.timeoutMs;
     // The clock is read only where a deadline counts from it.
     const deadline = timeoutMs === Number.POSITIVE_INFINITY ? timeoutMs : this.#host.now() + timeoutMs;
-    const stream = new Stream(id, head, list, deadline);
+    const entrance = head === null ? (passed?.entrance ?? null) : head.method;
+    const stream = new Stream(id, head, entrance, list, deadline);
     this.#open.add(stream);
     stream.clientEnded = endStream;
-    if (verdict === Verdict.NOT_GRPC) this.#openOther(stream);
-    else if (verdict === Verdict.UNIMPLEMENTED) this.#failUnimplemented(stream);
+    if (entrance === null) {
+      this.#openOther(stream, verdict);
+      return;
+    }
+    if (entrance.authorize === null) {
+      if (!this.#weigh(stream)) return;
+    } else if (!this.#admits(stream, entrance.authorize, (head ?? passed)?.caller as Caller)) return;
+    stream.expected = head === null ? contentLengthOf(list) : head.contentLength;
+    if (endStream && stream.expected > 0) this.reset(stream, ErrorCode.PROTOCOL_ERROR);
     // A call without a message is for grpc-js to refuse.
-    else if (head === null || endStream) this.#pass(stream);
+    else if (endStream) this.#pass(stream);
     // Also of a call whose message never comes. Nearly always a timer for an earlier deadline is there already.
     else if (deadline !== Number.POSITIVE_INFINITY) this.#host.watchDeadline(deadline);
   }
 
-  #openOther(stream: Stream): void {
-    stream.expected = contentLengthOf(stream.list);
-    const cannotCount = stream.expected < 0 || stream.expected > INITIAL_WINDOW || stream.clientEnded;
-    if (cannotCount) this.#answerOther(stream);
-    else stream.phase = Phase.COUNTING;
+  /** Whether the caller may make the call; else it is refused. */
+  #admits(stream: Stream, authorize: Authorize, caller: Caller): boolean {
+    if (caller.admission?.() === true) return true;
+    try {
+      if (caller.several) throw severalKeys();
+      caller.admission = authorize(caller.key);
+    } catch (error) {
+      this.#host.service.refused.count(REFUSED.KEY);
+      this.#refusing.refuse(stream, error, caller);
+      return false;
+    }
+    this.#host.prove();
+    return true;
   }
 
-  /** A body must be as long as its call declared (RFC 9113 section 8.1.1). */
-  #count(stream: Stream, length: number): void {
-    stream.expected -= length;
-    if (stream.expected < 0 || (stream.clientEnded && stream.expected > 0)) {
-      this.reset(stream, ErrorCode.PROTOCOL_ERROR);
-    } else if (stream.clientEnded) this.#answerOther(stream);
+  /** A call of a method that is open to everybody. */
+  #weigh(stream: Stream): boolean {
+    const weight = PASSED_WEIGHT + sizeOfList(stream.list);
+    if (weight > this.#host.room) {
+      const error = new UsherError('RATE_LIMITED', 'Too many open calls without a key; try again shortly.');
+      this.#refuseBytes(stream, error);
+      return false;
+    }
+    stream.weight = weight;
+    this.#weight += weight;
+    return true;
   }
 
-  #answerOther(stream: Stream): void {
-    const { outbound } = this.#host;
-    outbound.headers(stream, NOT_GRPC_HEADERS, false);
-    outbound.data(stream, NOT_GRPC_TEXT, true);
-    this.#answered(stream);
+  /** One that no method answers. */
+  #openOther(stream: Stream, verdict: Verdict): void {
+    if (verdict === Verdict.UNREADABLE) this.#refusing.unreadable(stream);
+    else if (verdict === Verdict.UNIMPLEMENTED) this.#refusing.unimplemented(stream);
+    else {
+      stream.expected = contentLengthOf(stream.list);
+      const cannotCount = stream.expected < 0 || stream.expected > INITIAL_WINDOW || stream.clientEnded;
+      if (cannotCount) this.#refusing.notGrpc(stream);
+      else {
+        stream.phase = Phase.COUNTING;
+        stream.list = NO_HEADERS;
+      }
+    }
   }
 
-  #failUnimplemented(stream: Stream): void {
-    const details = `The server does not implement the method ${pathOf(stream.list)}`;
-    const status = { code: GrpcStatus.UNIMPLEMENTED, details, metadata: NO_METADATA };
-    this.#host.outbound.fail(stream, status);
-    this.#answered(stream);
+  #refuseBytes(stream: Stream, error: UsherError): void {
+    this.#host.service.refused.count(REFUSED.BYTES);
+    // What grpc-js has begun to answer has its headers already.
+    if (stream.phase === Phase.PASSED) this.reset(stream, ErrorCode.ENHANCE_YOUR_CALM);
+    else if (error.code === 'PAYLOAD_TOO_LARGE') this.#refusing.tooLong(stream, error.message);
+    else this.#refusing.refuse(stream, error, stream.head?.caller ?? NOBODY);
   }
 
   /** Every frame of the answer is sent, or waits for room. */
   #answered(stream: Stream): void {
     stream.phase = Phase.ANSWERED;
     stream.serverEnded = true;
+    stream.expected = -1;
+    stream.list = NO_HEADERS;
+    this.#collecting.release(stream);
     this.#finish(stream);
   }
 
   /** Trailers of the client, which no client of a unary method sends. */
   trailers(stream: Stream, list: HeaderList): void {
-    if (stream.phase === Phase.COLLECTING) this.#pass(stream);
-    stream.clientEnded = true;
-    if (stream.phase !== Phase.PASSED) {
-      if (stream.phase === Phase.COUNTING) this.#count(stream, 0);
-      else this.#finish(stream);
-      return;
-    }
-    this.passing.trailers(stream, list);
-    this.#finish(stream);
+    if (areTrailers(list)) this.data(stream, NOTHING, 0, 0, 0, true);
+    else this.reset(stream, ErrorCode.PROTOCOL_ERROR);
   }
 
   /** Data of an open stream that the client has not ended; `length` is that of the whole payload, with padding. */
   data(stream: Stream, bytes: Buffer, start: number, end: number, length: number, endStream: boolean): void {
+    this.#host.outbound.credit(length);
     stream.clientEnded = endStream;
-    if (stream.phase === Phase.PASSED) {
-      this.passing.data(stream, bytes, start, end, endStream);
-      // Padding is not passed on, so grpc-js never grants it again.
-      this.#host.outbound.credit(length - (end - start));
-      this.#finish(stream);
-      return;
-    }
     stream.receiveWindow -= length;
-    if (stream.receiveWindow < 0 || stream.phase !== Phase.COLLECTING) {
-      this.#host.outbound.credit(length);
-      if (stream.receiveWindow < 0) this.reset(stream, ErrorCode.FLOW_CONTROL_ERROR);
-      else if (stream.phase === Phase.COUNTING) this.#count(stream, end - start);
-      else this.#finish(stream);
+    if (stream.receiveWindow < 0) {
+      this.reset(stream, ErrorCode.FLOW_CONTROL_ERROR);
       return;
     }
-    // The usual case: the message lies whole in the chunk that was read.
-    if (endStream && stream.body === null && isMessage(bytes, start, end)) {
-      this.#host.outbound.credit(length);
-      this.#answer(stream, bytes.subarray(start + PREFIX, end));
-      return;
-    }
-    this.#host.outbound.credit(length - (end - start));
-    this.#collect(stream, bytes, start, end);
-    if (endStream) this.#complete(stream);
-    else if (!mayBecomeMessage(stream)) this.#pass(stream);
-    else if (this.#held > MAX_HELD) this.#passLargest();
+    if (stream.expected >= 0 && !this.#isExpected(stream, end - start)) return;
+    if (stream.phase === Phase.COLLECTING) {
+      // The usual case: the message lies whole in the chunk that was read.
+      if (endStream && stream.body === null && stream.head !== null && isMessage(bytes, start, end)) {
+        this.#answer(stream, bytes.subarray(start + PREFIX, end));
+      } else this.#collect(stream, bytes, start, end);
+    } else if (stream.phase === Phase.PASSED) {
+      if (stream.entrance?.many === true) this.#collect(stream, bytes, start, end);
+      else this.passing.data(stream, bytes, start, end, endStream);
+      this.#finish(stream);
+    } else if (stream.phase === Phase.COUNTING && endStream) this.#refusing.notGrpc(stream);
+    else this.#finish(stream);
+  }
+
+  /** A body must be as long as its call declared (RFC 9113 section 8.1.1). */
+  #isExpected(stream: Stream, length: number): boolean {
+    stream.expected -= length;
+    if (stream.expected === 0 || (stream.expected > 0 && !stream.clientEnded)) return true;
+    this.reset(stream, ErrorCode.PROTOCOL_ERROR);
+    return false;
   }
 
   #collect(stream: Stream, bytes: Buffer, start: number, end: number): void {
-    const length = end - start;
-    const body = stream.body ?? Buffer.allocUnsafe(Math.max(length, PREFIX));
-    const needed = stream.bodyLength + length;
-    if (needed > body.length) {
-      stream.body = Buffer.allocUnsafe(Math.max(needed, 2 * body.length));
-      body.copy(stream.body, 0, 0, stream.bodyLength);
-    } else stream.body = body;
-    bytes.copy(stream.body, stream.bodyLength, start, end);
-    stream.bodyLength = needed;
-    this.#held += length;
+    try {
+      this.#collecting.collect(stream, bytes, start, end);
+    } catch (error) {
+      if (!(error instanceof UsherError)) throw error;
+      this.#refuseBytes(stream, error);
+    }
   }
 
   #complete(stream: Stream): void {
-    const body = (stream.body as Buffer).subarray(0, stream.bodyLength);
-    if (!isMessage(body, 0, body.length)) {
+    const body = (stream.body ?? NOTHING).subarray(0, stream.bodyLength);
+    if (stream.head === null || !isMessage(body, 0, body.length)) {
       this.#pass(stream);
       return;
     }
-    this.#release(stream);
+    this.#collecting.release(stream);
     this.#answer(stream, body.subarray(PREFIX));
-  }
-
-  /** The client gets credit for a message that is read, or dropped. */
-  #release(stream: Stream): void {
-    this.#held -= stream.bodyLength;
-    this.#host.outbound.credit(stream.bodyLength);
-    stream.body = null;
-    stream.bodyLength = 0;
   }
 
   /** What an open call of the front says of its trace. */
@@ -233,12 +260,12 @@ export class Streams implements Callers {
     const { service, outbound } = this.#host;
     const head = stream.head as Head;
     const { method, caller } = head;
+    // The message may have come long after the headers: the key may be gone.
+    if (!this.#admits(stream, method.authorize, caller)) return;
     const { index, handle } = method;
     const { metrics, log, traces } = service.calls.options;
     let answer: Buffer | Promise<Buffer>;
     try {
-      // The caller is of these very headers, and so of this method.
-      if (caller.admission?.() !== true) caller.admission = method.authorize(caller.key);
       if (traces !== null) traces.begins(index, this, stream.id, head.traceparent);
       answer = handle(message);
     } catch (error) {
@@ -284,27 +311,12 @@ export class Streams implements Callers {
 
   /** Ends calls whose deadline has passed. Returns the next deadline. */
   endLate(now: number): number {
-    let next = Number.POSITIVE_INFINITY;
-    for (const stream of this.#open.values()) {
-      if (stream.phase >= Phase.PASSED || stream.outbox !== null) continue;
-      if (stream.deadline > now) next = Math.min(next, stream.deadline);
-      else this.#endAtDeadline(stream);
-    }
-    return next;
+    return this.#late.endLate(this.#open.values(), now);
   }
 
-  #endAtDeadline(stream: Stream): void {
-    const { service, outbound } = this.#host;
-    const { index } = (stream.head as Head).method;
-    if (stream.waiting === null) service.calls.options.metrics.answered(index, GrpcStatus.DEADLINE_EXCEEDED);
-    else stream.waiting.leave(GrpcStatus.DEADLINE_EXCEEDED);
-    stream.waiting = null;
-    outbound.fail(stream, {
-      code: GrpcStatus.DEADLINE_EXCEEDED,
-      details: 'Deadline exceeded',
-      metadata: NO_METADATA,
-    });
-    this.#answered(stream);
+  /** Ends what has waited for the rest of a message for longer than `most` milliseconds. */
+  endUnfinished(now: number, most: number): void {
+    this.#late.endUnfinished(this.#open.values(), now, most);
   }
 
   /** The client grants more on a stream that is answered here. */
@@ -355,18 +367,17 @@ export class Streams implements Callers {
     this.#open.clear();
   }
 
-  #passLargest(): void {
-    let largest: Stream | undefined;
+  /** grpc-js has closed its connection: the calls that it had are over, and the next one gets another. */
+  abandon(): void {
     for (const stream of this.#open.values()) {
-      if (stream.body !== null && stream.bodyLength > (largest?.bodyLength ?? 0)) largest = stream;
+      if (stream.phase === Phase.PASSED) this.#endByReset(stream, ErrorCode.INTERNAL_ERROR);
     }
-    if (largest !== undefined) this.#pass(largest);
+    this.passing = this.#makePassing();
   }
 
-  /** It was received within the client's window and not granted again: grpc-js does that now. */
   #pass(stream: Stream): void {
     this.#host.spend(PASS_COST);
-    this.#held -= stream.bodyLength;
+    if (stream.body !== null) this.#host.unfinished.take(-stream.body.length);
     this.passing.pass(stream);
   }
 
@@ -382,9 +393,10 @@ export class Streams implements Callers {
 
   #close(stream: Stream): void {
     if (!this.#open.delete(stream)) return;
-    if (stream.bodyLength > 0) this.#release(stream);
+    if (stream.body !== null) this.#collecting.release(stream);
+    this.#weight -= stream.weight;
     const dropped = stream.outbox === null ? 0 : this.#host.outbound.drop(stream);
-    if (stream.phase === Phase.PASSED) this.passing.close(stream, dropped);
+    if (stream.passed !== null) this.passing.close(stream, dropped);
     if (this.#open.size === 0) this.#host.idle();
   }
 }

@@ -12,6 +12,7 @@ const EVENTS: BehindEvents = {
   onData: () => undefined,
   onReset: () => undefined,
   onWindowUpdate: () => undefined,
+  onInitialWindow: () => undefined,
   onGoaway: () => undefined,
   onClose: () => undefined,
   isFull: () => false,

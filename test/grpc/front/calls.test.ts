@@ -21,9 +21,10 @@ const listOf = (fields: readonly Field[]) => ({
   repeated: false,
 });
 const trace = (digit: string) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
-const CHECK = { index: 0, handle: () => Buffer.alloc(0), authorize: () => undefined };
+const CHECK = { index: 0, handle: () => Buffer.alloc(0), authorize: () => undefined, many: false };
 const head = (fields: readonly Field[]) => readHead(listOf(fields), (path) => (path === PATH ? CHECK : undefined));
-const verdict = (fields: readonly Field[]) => judge(listOf(fields), (path) => path === PATH || path === OTHER);
+const SERVED = new Map([PATH, OTHER].map((path) => [path, CHECK]));
+const verdict = (fields: readonly Field[]) => judge(listOf(fields), SERVED);
 /** The usual fields with one changed, or without it. */
 const but = (name: string, value: string | null): Field[] =>
   value === null
@@ -35,8 +36,9 @@ describe('calls that the front answers', () => {
   test('a usual call is answered, with its key, deadline and request id', () => {
     expect(head(USUAL)).toEqual({
       method: CHECK,
-      caller: { key: undefined, requestId: undefined, admission: undefined },
+      caller: { key: undefined, requestId: undefined, several: false, admission: undefined },
       timeoutMs: Number.POSITIVE_INFINITY,
+      contentLength: -1,
     });
     const fields: Field[] = [
       ['x-internal-api-key', 'secret'],
@@ -45,11 +47,13 @@ describe('calls that the front answers', () => {
       ['user-agent', 'grpc-node/1'],
       ['grpc-accept-encoding', 'identity,gzip'],
       ['trace-bin', 'AAEC'],
+      ['content-length', '17'],
     ];
     expect(head(and(...fields))).toEqual({
       method: CHECK,
-      caller: { key: 'secret', requestId: 'abcdefgh', admission: undefined },
+      caller: { key: 'secret', requestId: 'abcdefgh', several: false, admission: undefined },
       timeoutMs: 500,
+      contentLength: 17,
     });
   });
 
@@ -98,7 +102,9 @@ describe('calls that the front answers', () => {
     ['a value that ends with a space', and(['a', 'b '])],
     ['a value outside ASCII', and(['a', '\u00e9'])],
     ['a connection', and(['connection', 'close'])],
-    ['a length', and(['content-length', '5'])],
+    ['two lengths', and(['content-length', '5'], ['content-length', '5'])],
+    ['a length that is no number', and(['content-length', '+5'])],
+    ['a length that no number holds', and(['content-length', '9'.repeat(16)])],
     ['cookies', and(['cookie', 'a=b'])],
     ['a host', and(['host', 'a'])],
   ])('a call with %s is not answered here', (_, fields) => {
@@ -198,7 +204,14 @@ describe('calls that the front does not answer', () => {
     ['with a path twice', Verdict.MALFORMED, [...but(':path', '/a/b'), [':path', '/a/c']]],
     ['with a name in upper case', Verdict.MALFORMED, [...but(':path', '/a/b'), ['A', 'b']]],
     ['with a header of connections', Verdict.MALFORMED, [...but(':path', '/a/b'), ['connection', 'close']]],
-    ['with a length that is no number', Verdict.MALFORMED, [...but(':path', '/a/b'), ['content-length', 'x']]],
+    ['with a length that is no number', Verdict.MALFORMED, and(['content-length', 'x'])],
+    ['with two lengths', Verdict.MALFORMED, and(['content-length', '5'], ['content-length', '5'])],
+    ['of the port with a header of connections', Verdict.MALFORMED, and(['connection', 'close'])],
+    ...['\0', '\t', '\n', '\r', '\x1b', '\x7f'].map((control): [string, string, Field[]] => [
+      `with ${JSON.stringify(control)} in a value`,
+      Verdict.UNREADABLE,
+      and(['x-internal-api-key', `a${control}b`]),
+    ]),
   ])('a call %s', (_, expected, fields) => {
     expect(verdict(fields)).toBe(expected);
   });

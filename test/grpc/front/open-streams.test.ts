@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { OpenStreams } from '../../../src/grpc/front/open-streams.ts';
 import { Stream } from '../../../src/grpc/front/stream.ts';
 
-const stream = (id: number) => new Stream(id, null, { names: [], values: [], tooLong: false, repeated: false }, 0);
+const stream = (id: number) =>
+  new Stream(id, null, null, { names: [], values: [], tooLong: false, repeated: false }, 0);
 
 describe('the open streams of a connection', () => {
   test('are those of a map, whatever is opened and closed', () => {

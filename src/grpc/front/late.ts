@@ -1,0 +1,75 @@
+/** Calls that are late: beyond the deadline of their caller, or without the rest of their message. */
+
+import { GrpcStatus, UsherError } from '../../base/errors.ts';
+import { REFUSED } from '../refused.ts';
+import { ErrorCode } from './frames.ts';
+import type { Head } from './head.ts';
+import type { Outbound } from './outbound.ts';
+import { NO_METADATA } from './refusing.ts';
+import type { FrontService } from './service.ts';
+import { Phase, type Stream } from './stream.ts';
+
+export interface LateHost {
+  readonly service: FrontService;
+  readonly outbound: Outbound;
+  /** Every frame of the answer is sent, or waits for room. */
+  answered(stream: Stream): void;
+  refuse(stream: Stream, error: UsherError): void;
+  reset(stream: Stream, errorCode: number): void;
+}
+
+export class Late {
+  readonly #host: LateHost;
+
+  constructor(host: LateHost) {
+    this.#host = host;
+  }
+
+  /** Ends calls whose deadline has passed. Returns the next deadline. */
+  endLate(streams: Iterable<Stream>, now: number): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const stream of streams) {
+      if (stream.phase >= Phase.PASSED || stream.outbox !== null) continue;
+      if (stream.deadline > now) next = Math.min(next, stream.deadline);
+      else this.#endAtDeadline(stream);
+    }
+    return next;
+  }
+
+  #endAtDeadline(stream: Stream): void {
+    const { service, outbound } = this.#host;
+    const { index } = (stream.head as Head).method;
+    if (stream.waiting === null) service.calls.options.metrics.answered(index, GrpcStatus.DEADLINE_EXCEEDED);
+    else stream.waiting.leave(GrpcStatus.DEADLINE_EXCEEDED);
+    stream.waiting = null;
+    outbound.fail(stream, {
+      code: GrpcStatus.DEADLINE_EXCEEDED,
+      details: 'Deadline exceeded',
+      metadata: NO_METADATA,
+    });
+    this.#host.answered(stream);
+  }
+
+  /** Ends what has waited for the rest of a message for longer than `most` milliseconds. */
+  endUnfinished(streams: Iterable<Stream>, now: number, most: number): void {
+    for (const stream of streams) {
+      if (stream.clientEnded || stream.phase === Phase.ANSWERING || !isUnfinished(stream)) stream.unfinishedSince = 0;
+      else if (stream.unfinishedSince === 0) stream.unfinishedSince = now;
+      else if (now - stream.unfinishedSince > most) this.#endUnfinished(stream);
+    }
+  }
+
+  #endUnfinished(stream: Stream): void {
+    if (stream.phase !== Phase.ANSWERED) this.#host.service.refused.count(REFUSED.LATE);
+    if (stream.phase === Phase.COLLECTING) {
+      const error = new UsherError('DEADLINE_EXCEEDED', 'The message of the call did not arrive in time.');
+      this.#host.refuse(stream, error);
+    } else if (stream.phase === Phase.ANSWERED) this.#host.reset(stream, ErrorCode.NO_ERROR);
+    else this.#host.reset(stream, ErrorCode.CANCEL);
+  }
+}
+
+/** Whether the client has something to send that is waited for. A stream of several messages may rest between two. */
+function isUnfinished({ phase, body, entrance }: Stream): boolean {
+  return phase !== Phase.PASSED || entrance?.many !== true || body !== null;
+}
