@@ -26,6 +26,7 @@ import { loadNodemailer } from '../delivery/packages.ts';
 import type { DeliveryBell } from '../delivery/queue.ts';
 import type { DeliveryFailpoints } from '../delivery/worker.ts';
 import { Access } from '../directory/access.ts';
+import { AccountNames } from '../directory/account-names.ts';
 import { AccountRefusals } from '../directory/account-refusals.ts';
 import { AdminStatuses } from '../directory/admin-status.ts';
 import { Administrators } from '../directory/administrators.ts';
@@ -44,7 +45,9 @@ import { Users } from '../directory/users.ts';
 import { WorkQueue } from '../directory/work-queue.ts';
 import type { PersonFacts } from '../engine/types.ts';
 import type { Watch } from '../engine/watch.ts';
+import { SubjectIds } from '../gateway/authzen/subjects.ts';
 import type { Services } from '../gateway/services.ts';
+import { LOCAL_ISSUER } from '../identity/local-issuer.ts';
 import type { Tokens } from '../identity/tokens.ts';
 import { type Outbound, prepareOutbound } from '../outbound/outbound.ts';
 import { applicationsOfPeople } from '../persistence/administration/changes.ts';
@@ -268,6 +271,8 @@ function buildDirectory(options: FeatureOptions, turns: WorkQueue) {
   const names = nameDirectory(options);
   const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production, ownNames: names === null };
   const refusals = new AccountRefusals(database);
+  const issuer = config.auth.issuer ?? LOCAL_ISSUER;
+  const accounts = new AccountNames({ database, issuer, bound: config.auth.bindSubject });
   return {
     superadmins: new Superadmins(database),
     users: new Users(database, config.idp.publicUrl),
@@ -282,5 +287,6 @@ function buildDirectory(options: FeatureOptions, turns: WorkQueue) {
     appPreferences: new AppPreferences({ database, clock, policy, turns, refusals }),
     applicationEvents: new ApplicationEvents({ database, turns }),
     subjects: new Subjects({ database, policy, turns, refusals, log }),
+    subjectIds: new SubjectIds({ types: config.authzen.subjectTypes, accounts }),
   };
 }

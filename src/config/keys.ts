@@ -87,6 +87,12 @@ export const KEYS = keys({
     reload: 'value',
     about: 'Keys of backends: [Keys for backends](secure.md#keys-for-backends). Required in production.',
   }),
+  'authzen.subjectTypes': key(kind.filled(kind.text), {
+    example: 'user,identity',
+    default: ['user', 'identity'],
+    about:
+      'Types of AuthZEN subjects that are people; others are denied: [reference/authzen.md](../reference/authzen.md#subjects).',
+  }),
   'gateway.userHeader': key(kind.userHeader, {
     default: 'x-auth-request-email',
     about:

@@ -55,6 +55,7 @@ import type { AuthMails } from '../provider/mail/auth-mails.ts';
 import type { RefusedMails } from '../provider/mail/refused-mails.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { PermissionEngine } from '../rpc/call.ts';
+import type { SubjectIds } from './authzen/subjects.ts';
 import type { PanelFiles } from './panel/files.ts';
 
 /** A refused administrative write of an identified caller, for the audit (docs/reference/administration.md#audit). */
@@ -131,6 +132,8 @@ export interface Services {
   readonly applicationEvents: ApplicationEvents;
   /** Guards ask whether an address still belongs to the same account. */
   readonly subjects: Pick<Subjects, 'admit' | 'noteOwner' | 'binding' | 'isSettled' | 'noteSettled' | 'refuseOther'>;
+  /** Whom a subject of AuthZEN names. */
+  readonly subjectIds: SubjectIds;
   readonly provider: Provider;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;

@@ -77,6 +77,23 @@ export async function personSignedInBy(
   return rows[0];
 }
 
+/** As `personSignedInBy`, of several accounts of one issuer: the address of each. Those that sign nobody in are left out. */
+export async function peopleSignedInBy(
+  { kysely }: Tx,
+  issuer: string,
+  subjects: readonly string[],
+  bound: boolean,
+): Promise<Map<string, string>> {
+  const { rows } = await sql<{ subject: string; email: string }>`
+    select subject, email from (
+      select distinct on (a.user_id) a.user_id as subject, p.id, p.email, a.may_rule
+      from person_account a join person p on p.id = a.person_id
+      where a.issuer = ${issuer} and a.user_id = any(${subjects}::text[]) and a.signs_in
+      order by a.user_id, a.seen_at desc, p.id desc) p
+    where not ${bound}::boolean or may_rule or not ${rules(sql.ref('p.id'))}`.execute(kysely);
+  return new Map(rows.map(({ subject, email }) => [subject, email]));
+}
+
 /** The accounts of people, by address and then the one that signs in first. Addresses without one are left out. */
 export async function accountsOf({ kysely }: Tx, emails: readonly string[]): Promise<AccountRow[]> {
   const { rows } = await sql<AccountRow>`

@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
-import { action, binary, type Facts, granted, user, useService } from './point.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { action, binary, type Facts, granted, identity, keepAccount, user, useService } from './point.ts';
 
 /**
  * The scenarios of the AuthZEN interoperability events, from their tables of facts. Usher knows people by e-mail address, and what
@@ -19,6 +19,14 @@ const TODO_OF: Record<string, string> = {
   [SUMMER]: '7240d0db-8ff0-41ec-98b2-34a096273b93',
   [BETH]: '7240d0db-8ff0-41ec-98b2-34a096273b94',
   [JERRY]: '7240d0db-8ff0-41ec-98b2-34a096273b95',
+};
+/** The accounts of the scenario's provider. */
+const SUB_OF: Record<string, string> = {
+  [RICK]: 'CiRmZDA2MTRkMy1jMzlhLTQ3ODEtYjdiZC04Yjk2ZjVhNTEwMGQSBWxvY2Fs',
+  [MORTY]: 'CiRmZDE2MTRkMy1jMzlhLTQ3ODEtYjdiZC04Yjk2ZjVhNTEwMGQSBWxvY2Fs',
+  [SUMMER]: 'CiRmZDI2MTRkMy1jMzlhLTQ3ODEtYjdiZC04Yjk2ZjVhNTEwMGQSBWxvY2Fs',
+  [BETH]: 'CiRmZDM2MTRkMy1jMzlhLTQ3ODEtYjdiZC04Yjk2ZjVhNTEwMGQSBWxvY2Fs',
+  [JERRY]: 'CiRmZDQ2MTRkMy1jMzlhLTQ3ODEtYjdiZC04Yjk2ZjVhNTEwMGQSBWxvY2Fs',
 };
 const ROLES_OF: Record<string, string[]> = {
   [RICK]: ['admin', 'evil_genius'],
@@ -159,6 +167,10 @@ const canDo = (person: Person, name: string, id: string) =>
 describe('the interoperability scenarios', () => {
   const service = useService([todo, gateway, search]);
 
+  beforeAll(async () => {
+    for (const [email, sub] of Object.entries(SUB_OF)) await keepAccount(service, email, sub);
+  });
+
   const decision = async (app: string, body: unknown): Promise<boolean> => {
     const { status, body: said } = await service.ask(app, 'evaluation', body);
     expect([status, typeof said.decision]).toEqual([200, 'boolean']);
@@ -171,6 +183,12 @@ describe('the interoperability scenarios', () => {
       decision('todo', { subject: user(email), action: action(name), resource, context: {} });
     for (const id of [BETH, email]) expect(await ask('can_read_user', { type: 'user', id })).toBe(true);
     expect(await ask('can_read_todos', { type: 'todo', id: 'todo-1' })).toBe(true);
+    const bySub = {
+      subject: user(SUB_OF[email] as string),
+      action: action('can_update_todo'),
+      resource: todoOf(email),
+    };
+    expect(await decision('todo', bySub)).toBe(expected[1]);
     const said = [
       await ask('can_update_todo', todoOf(RICK)),
       await ask('can_update_todo', todoOf(email)),
@@ -208,8 +226,9 @@ describe('the interoperability scenarios', () => {
           id,
           !isViewer || method === 'GET',
         ]);
-        // As the event sends them, with subjects of a type that Usher does not know.
-        expect(await decision('gateway', { ...asked, subject: { type: 'identity', id: email } })).toBe(false);
+        // As the event's authorizers send them, by the `sub` of the token.
+        const subject = identity(SUB_OF[email] as string);
+        expect(await decision('gateway', { ...asked, subject })).toBe(!isViewer || method === 'GET');
       }
     }
   });

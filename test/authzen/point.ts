@@ -1,4 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
+import { sql } from 'kysely';
+import { LOCAL_ISSUER } from '../../src/identity/local-issuer.ts';
 import { createStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -45,13 +47,14 @@ export interface Service {
 
 export const pathOf = (app: string, endpoint: Endpoint) => `/authzen/${app}/access/v1/${endpoint}`;
 
-async function startService(facts: readonly Facts[]): Promise<Service> {
+async function startService(facts: readonly Facts[], env: Record<string, string>): Promise<Service> {
   const storage = await createStorage('postgresql');
   const usher = await startUsher(storage, {
     env: {
       INTERNAL_API_KEY: `asks:check:${KEY},sends:notify:${OTHER_KEY}`,
       PUBLIC_URL,
       SUPERADMINS: ROOT,
+      ...env,
     },
   });
   const keyed = Rest.bearing(usher, KEY);
@@ -73,14 +76,14 @@ async function startService(facts: readonly Facts[]): Promise<Service> {
 }
 
 /** `startService` before the tests of a file or a describe. What it answers is valid in tests and hooks. */
-export function useService(facts: readonly Facts[]): Omit<Service, 'close'> {
+export function useService(facts: readonly Facts[], env: Record<string, string> = {}): Omit<Service, 'close'> {
   let service: Service | undefined;
   const started = (): Service => {
     if (service === undefined) throw new Error('the service has not been started');
     return service;
   };
   beforeAll(async () => {
-    service = await startService(facts);
+    service = await startService(facts, env);
   }, 120_000);
   afterAll(async () => {
     await service?.close();
@@ -112,6 +115,25 @@ export const granted = (email: string, permission: string, resourceType: string,
   permission,
   granted: true,
 });
+
+export const identity = (id: string) => ({ type: 'identity', id });
+
+/** Keeps an account at the local issuer as a person's, as a token of it does. */
+export async function keepAccount(
+  { usher }: Pick<Service, 'usher'>,
+  email: string,
+  subject: string,
+  { issuer = LOCAL_ISSUER, signsIn = true, mayRule = true, seenAt = 'now' } = {},
+): Promise<void> {
+  await usher.app.database.change(async (tx) => {
+    await sql`insert into person (email) values (${email}) on conflict (email) do nothing`.execute(tx.kysely);
+    await sql`insert into person_account (issuer, user_id, person_id, signs_in, may_rule, seen_at)
+      select ${issuer}, ${subject}, id, ${signsIn}, ${mayRule}, ${seenAt}::timestamptz from person where email = ${email}`.execute(
+      tx.kysely,
+    );
+    return { result: null, scopes: [`u:${email}`] };
+  });
+}
 
 /** The issues of a 400, as `path: message`. */
 export function issuesOf({ body }: RestAnswer): string[] {

@@ -25,7 +25,8 @@ import {
 } from './messages.ts';
 import { askAbout, NO_RECORD, recordOf } from './records.ts';
 
-type Engine = Services['engine'];
+/** What answers: the engine, and who knows accounts. */
+type Point = Pick<Services, 'engine' | 'subjectIds'>;
 
 type DecisionBody = z.output<typeof DecisionResponse>;
 
@@ -48,24 +49,17 @@ const AUTHZEN: Naming = {
   page: { size: 'page.limit', cursor: 'page.token' },
 };
 
-/** Stands for a subject of another type: not an address, so that the other fields are read as usual and the question is denied. */
-const NOBODY = '-';
-/** The same of an application, for a question that names no address. */
+/** Stands for no application, in a question about subjects of another type. */
 const NOWHERE = '-';
-
-const USER = 'user';
-
-function emailOf(subject: Evaluation['subject']): string {
-  return subject.type === USER ? subject.id : NOBODY;
-}
 
 function checkOf(
   app: string,
-  { subject, action, resource }: Evaluation,
+  { action, resource }: Evaluation,
+  email: string,
   hasEntity: boolean,
 ): Omit<CheckFields, 'minRevision'> {
   return {
-    email: emailOf(subject),
+    email,
     app,
     permission: action.name,
     ...recordOf(resource, app, hasEntity),
@@ -83,13 +77,16 @@ function callOf({ signal }: Asking): Call {
 
 /** One decision. Answered in the same turn when the engine holds all it needs. */
 export function askEvaluation(
-  engine: Engine,
+  point: Point,
   app: string,
   question: Evaluation,
   asking: Asking,
 ): Answer<DecisionBody> | Promise<Answer<DecisionBody>> {
-  const answered = askAbout(engine, app, [question.resource], asking, (hasEntity) =>
-    RPCS.check.ask(engine, withRevision(checkOf(app, question, hasEntity), asking), callOf(asking)),
+  const { engine, subjectIds } = point;
+  const answered = subjectIds.read([question.subject], ([email = '']) =>
+    askAbout(engine, app, [question.resource], asking, (hasEntity) =>
+      RPCS.check.ask(engine, withRevision(checkOf(app, question, email, hasEntity), asking), callOf(asking)),
+    ),
   );
   const toAnswer = ({ decision, allowed, revision }: Awaited<typeof answered>) =>
     answer(decided(decision, allowed, revision), { revision });
@@ -101,17 +98,23 @@ export function askEvaluation(
  * decided, also those left out of the answer: a malformed one is refused in any position.
  */
 export async function askEvaluations(
-  engine: Engine,
+  point: Point,
   app: string,
   { questions, semantic }: Evaluations,
   asking: Asking,
 ): Promise<Answer<DecisionBody | { evaluations: DecisionBody[] }>> {
-  if (semantic === null) return await askEvaluation(engine, app, questions[0] as Evaluation, asking);
+  if (semantic === null) return await askEvaluation(point, app, questions[0] as Evaluation, asking);
+  const { engine, subjectIds } = point;
   const resources = questions.map(({ resource }) => resource);
-  const { decisions, levels, revision } = await askAbout(engine, app, resources, asking, (hasEntity) => {
-    const checks = questions.map((question) => ({ ...checkOf(app, question, hasEntity), minRevision: '' }));
-    return RPCS.batchCheck.ask(engine, withRevision({ checks }, asking), callOf(asking));
-  });
+  const subjects = questions.map(({ subject }) => subject);
+  const { decisions, levels, revision } = await subjectIds.read(subjects, (emails) =>
+    askAbout(engine, app, resources, asking, (hasEntity) => {
+      const checks = questions.map((question, index) => {
+        return { ...checkOf(app, question, emails[index] as string, hasEntity), minRevision: '' };
+      });
+      return RPCS.batchCheck.ask(engine, withRevision({ checks }, asking), callOf(asking));
+    }),
+  );
   const all = decisions.map((decision, index) => {
     return decided(decision, isAllowed(decision, levels[index] as Level), revision);
   });
@@ -121,14 +124,15 @@ export async function askEvaluations(
 
 /** A page of the users whom an evaluation of the same question allows. */
 export async function searchSubjects(
-  engine: Engine,
+  point: Point,
   app: string,
   { subject, action, resource, page }: z.output<typeof SubjectSearch>,
   asking: Asking,
-): Promise<Answer<Results<{ type: 'user'; id: string }>>> {
+): Promise<Answer<Results<{ type: string; id: string }>>> {
+  const { engine, subjectIds } = point;
   const { subjects, next, revision } = await askAbout(engine, app, [resource], asking, (hasEntity) => {
     const fields = {
-      app: subject.type === USER ? app : NOWHERE,
+      app: subjectIds.has(subject.type) ? app : NOWHERE,
       permission: action.name,
       ...recordOf(resource, app, hasEntity),
       accessLevel: askedLevel(action.properties?.accessLevel),
@@ -136,16 +140,13 @@ export async function searchSubjects(
     };
     return RPCS.listSubjects.ask(engine, withRevision(fields, asking), callOf(asking));
   });
-  return results(
-    subjects.map(({ email }) => ({ type: USER, id: email })),
-    next,
-    revision,
-  );
+  const people = subjects.map(({ email }) => email);
+  return results(await subjectIds.show(subject.type, people), next, revision);
 }
 
 /** A page of the resources that an evaluation of the same question allows; UNBOUNDED when these are all but some. */
 export async function searchResources(
-  engine: Engine,
+  point: Point,
   app: string,
   { subject, action, resource: { type }, page }: z.output<typeof ResourceSearch>,
   asking: Asking,
@@ -153,11 +154,11 @@ export async function searchResources(
   const whole = { type, id: app };
   if (type === NO_RECORD) {
     if (typeof page?.token === 'string') throw notACursor(AUTHZEN.page.cursor);
-    const { payload, meta } = await askEvaluation(engine, app, { subject, action, resource: whole }, asking);
+    const { payload, meta } = await askEvaluation(point, app, { subject, action, resource: whole }, asking);
     return results(payload.decision ? [whole] : [], '', meta.revision ?? '');
   }
+  const { engine, subjectIds } = point;
   const common = {
-    email: emailOf(subject),
     app,
     permission: action.name,
     resourceType: type,
@@ -165,10 +166,12 @@ export async function searchResources(
     ...pageOf(page, RESOURCES_PAGE),
   };
   let isRecord = true;
-  const listed = await askAbout(engine, app, [whole], asking, (hasEntity) => {
-    isRecord = recordOf(whole, app, hasEntity).resourceType !== '';
-    return RPCS.listResources.ask(engine, withRevision(common, asking), callOf(asking));
-  });
+  const listed = await subjectIds.read([subject], ([email = '']) =>
+    askAbout(engine, app, [whole], asking, (hasEntity) => {
+      isRecord = recordOf(whole, app, hasEntity).resourceType !== '';
+      return RPCS.listResources.ask(engine, withRevision({ ...common, email }, asking), callOf(asking));
+    }),
+  );
   if (listed.allExcept) {
     throw new UsherError(
       'UNBOUNDED',
@@ -186,16 +189,19 @@ export async function searchResources(
 
 /** The permissions that a subject holds for a record, all of them: an application defines no more than an answer holds. */
 export async function searchActions(
-  engine: Engine,
+  point: Point,
   app: string,
   { subject, resource, page }: z.output<typeof ActionSearch>,
   asking: Asking,
 ): Promise<Answer<Results<{ name: string }>>> {
   if (typeof page?.token === 'string') throw notACursor(AUTHZEN.page.cursor);
-  const { items, revision } = await askAbout(engine, app, [resource], asking, (hasEntity) => {
-    const fields = { email: emailOf(subject), app, ...recordOf(resource, app, hasEntity) };
-    return RPCS.effective.ask(engine, withRevision(fields, asking), callOf(asking));
-  });
+  const { engine, subjectIds } = point;
+  const { items, revision } = await subjectIds.read([subject], ([email = '']) =>
+    askAbout(engine, app, [resource], asking, (hasEntity) => {
+      const fields = { email, app, ...recordOf(resource, app, hasEntity) };
+      return RPCS.effective.ask(engine, withRevision(fields, asking), callOf(asking));
+    }),
+  );
   const held = items.filter(({ granted }) => granted).map(({ code }) => ({ name: code }));
   return results(held, '', revision);
 }

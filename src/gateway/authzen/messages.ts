@@ -14,7 +14,12 @@ const present = (description: string) => z.string().min(1, 'must not be empty').
 const properties = freeObject.nullish().meta({ description: 'Read, and not used.' });
 const context = freeObject.nullish().meta({ description: 'Accepted and ignored: decisions do not depend on it.' });
 
-const subjectType = present('`user`. A subject of another type is denied, and no search finds it.');
+const subjectType = present(
+  '`user` or `identity` (`authzen.subjectTypes`). A subject of another type is denied, and no search finds it.',
+);
+const subjectId = present(
+  "The user's e-mail address; without an @ the `sub` of the user's account at the issuer of tokens.",
+);
 const resourceType = present(
   'The type of the record; `usher:application` with the code of the application as id means no record. `application` means the same in an application without an entity of that name.',
 );
@@ -23,7 +28,7 @@ const actionProperties = z
   .nullish()
   .meta({ description: 'All but `accessLevel` is not used.' });
 
-const Subject = z.object({ type: subjectType, id: present("The user's e-mail address."), properties });
+const Subject = z.object({ type: subjectType, id: subjectId, properties });
 const Action = z.object({ name: present("The permission's code."), properties: actionProperties });
 const Resource = z.object({ type: resourceType, id: present('The identifier of the record.'), properties });
 
@@ -201,7 +206,7 @@ function searchResponse<T extends z.ZodType>(result: T) {
   });
 }
 
-export const SubjectResults = searchResponse(z.object({ type: z.literal('user'), id: z.string() }));
+export const SubjectResults = searchResponse(z.object({ type: z.string(), id: z.string() }));
 export const ResourceResults = searchResponse(z.object({ type: z.string(), id: z.string() }));
 export const ActionResults = searchResponse(z.object({ name: z.string() }));
 

@@ -50,7 +50,7 @@ const evaluation = defineRoute({
   response: DecisionResponse,
   errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: { body: { subject: JANA, action: MANAGE, resource: CONTACT }, response: YES },
-  handle: ({ engine }, input) => askEvaluation(engine, input.params.appCode, input.body, input),
+  handle: (services, input) => askEvaluation(services, input.params.appCode, input.body, input),
 });
 
 const evaluations = defineRoute({
@@ -77,7 +77,7 @@ const evaluations = defineRoute({
       ],
     },
   },
-  handle: ({ engine }, input) => askEvaluations(engine, input.params.appCode, input.body, input),
+  handle: (services, input) => askEvaluations(services, input.params.appCode, input.body, input),
 });
 
 const PAGED = 'A page may hold fewer than its limit: only an empty `next_token` ends the results.';
@@ -86,7 +86,7 @@ const subjects = defineRoute({
   ...question,
   path: '/authzen/:appCode/access/v1/search/subject',
   summary: 'Search the users who may do something',
-  description: `Every user for whom an evaluation of the same request says yes. ${PAGED}`,
+  description: `Everybody for whom an evaluation of the same request says yes, in the form of the type: addresses, or for \`identity\` accounts. ${PAGED}`,
   body: SubjectSearch,
   response: SubjectResults,
   errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE'],
@@ -94,7 +94,7 @@ const subjects = defineRoute({
     body: { subject: { type: 'user' }, action: MANAGE, resource: CONTACT, page: { limit: 100 } },
     response: { page: { next_token: '', count: 1 }, context: { revision: REVISION }, results: [JANA] },
   },
-  handle: ({ engine }, input) => searchSubjects(engine, input.params.appCode, input.body, input),
+  handle: (services, input) => searchSubjects(services, input.params.appCode, input.body, input),
 });
 
 const resources = defineRoute({
@@ -109,7 +109,7 @@ const resources = defineRoute({
     body: { subject: JANA, action: MANAGE, resource: { type: 'contact' } },
     response: { page: { next_token: '', count: 1 }, context: { revision: REVISION }, results: [CONTACT] },
   },
-  handle: ({ engine }, input) => searchResources(engine, input.params.appCode, input.body, input),
+  handle: (services, input) => searchResources(services, input.params.appCode, input.body, input),
 });
 
 const actions = defineRoute({
@@ -128,7 +128,7 @@ const actions = defineRoute({
       results: [{ name: 'contacts.manage' }],
     },
   },
-  handle: ({ engine }, input) => searchActions(engine, input.params.appCode, input.body, input),
+  handle: (services, input) => searchActions(services, input.params.appCode, input.body, input),
 });
 
 const metadata = defineRoute({
