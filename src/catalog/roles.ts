@@ -1,7 +1,7 @@
 /** The roles of an application and their permissions. (docs/reference/administration.md#permissions-and-roles.) */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
-import { refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
+import { isSame, refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import { LEVEL_NAMES } from '../base/level-names.ts';
 import { Level } from '../engine/types.ts';
@@ -37,6 +37,12 @@ export interface WantedPermission {
   level: Level;
 }
 
+/** What is told of a role to people; what is not sent stays. */
+interface RoleFields {
+  name?: string | null | undefined;
+  description?: string | null | undefined;
+}
+
 export class Roles {
   readonly #database: Database;
 
@@ -52,7 +58,7 @@ export class Roles {
   /** ALREADY_EXISTS when the code is taken. */
   create(
     app: string,
-    { code, description = null }: { code: string; description?: string | null | undefined },
+    { code, name = null, description = null }: { code: string } & RoleFields,
     by: By,
   ): Promise<Committed<RoleRow>> {
     return administer(
@@ -60,9 +66,9 @@ export class Roles {
       by,
       { app, action: 'role.created', guard: editorOf(app), policyAlone: true },
       async ({ tx, audit }) => {
-        const made = await insertRole(tx, await applicationOf(tx, app), { code, description });
+        const made = await insertRole(tx, await applicationOf(tx, app), { code, name, description });
         if (made === undefined) throw new UsherError('ALREADY_EXISTS', `Role ${code} exists already.`);
-        audit({ subject: code, after: { code, description } });
+        audit({ subject: code, after: { code, name, description } });
         return { result: made, scopes: [`p:${app}`] };
       },
     );
@@ -72,7 +78,7 @@ export class Roles {
   change(
     app: string,
     id: number,
-    change: { code?: string | undefined; description?: string | null | undefined },
+    change: { code?: string | undefined } & RoleFields,
     by: By,
   ): Promise<Committed<RoleRow>> {
     return administer(
@@ -82,15 +88,15 @@ export class Roles {
       async ({ tx, audit }) => {
         const role = await locked(tx, await applicationOf(tx, app), id);
         refuseImmutable('code', role.code, change.code);
-        const description = change.description === undefined ? role.description : change.description;
-        if (description === role.description) return { result: role, scopes: [] };
-        const changed = await updateRole(tx, id, { description });
-        audit({
-          subject: role.code,
-          before: { description: role.description },
-          after: { description },
-        });
-        // A description decides nothing, but every write to the table announces its scope: a rule without exceptions.
+        const before = { name: role.name, description: role.description };
+        const after = {
+          name: change.name === undefined ? role.name : change.name,
+          description: change.description === undefined ? role.description : change.description,
+        };
+        if (isSame(after, before)) return { result: role, scopes: [] };
+        const changed = await updateRole(tx, id, after);
+        audit({ subject: role.code, before, after });
+        // A name decides nothing, but every write to the table announces its scope: a rule without exceptions.
         return { result: changed, scopes: [`p:${app}`] };
       },
     );
@@ -110,7 +116,12 @@ export class Roles {
         await deleteRole(tx, id);
         audit({
           subject: role.code,
-          before: { code: role.code, description: role.description, permissions: permissions.map(words) },
+          before: {
+            code: role.code,
+            name: role.name,
+            description: role.description,
+            permissions: permissions.map(words),
+          },
         });
         // Cached members keep ids of deleted roles; a policy without the role ignores them.
         return { result: null, scopes: [`p:${app}`] };

@@ -7,6 +7,7 @@ import { painter, table } from './terminal.ts';
 
 interface Role {
   code: string;
+  name: string | null;
   description: string | null;
 }
 
@@ -33,9 +34,9 @@ export function defineRoles(program: Command, context: Context): void {
       const { body } = await service.json({ method: 'GET', path });
       const roles = (body as { data: Role[] }).data;
       const { io } = context;
-      const rows = roles.map(({ code, description }) => [code, description ?? '']);
+      const rows = roles.map(({ code, name, description }) => [code, name ?? '', description ?? '']);
       const none = email === null ? `${app} has no roles.` : `${email} holds no roles in ${app}.`;
-      const text = rows.length === 0 ? none : table(['ROLE', 'DESCRIPTION'], rows, painter(io, io.stdout));
+      const text = rows.length === 0 ? none : table(['ROLE', 'NAME', 'DESCRIPTION'], rows, painter(io, io.stdout));
       await print(context, options, roles, text);
     });
   withExamples(command, ['usher roles atelier', 'usher roles clara@example.com atelier']);

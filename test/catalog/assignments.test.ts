@@ -12,7 +12,7 @@ permissions:
   - { code: invoice.approve, type: binary }
   - { code: reports.see, type: binary, global: true }
 roles:
-  - { code: reader, description: Reads., permissions: { invoice.read: view } }
+  - { code: reader, name: Reader, description: Reads., permissions: { invoice.read: view } }
   - { code: approver, permissions: { invoice.approve: allowed } }
   - { code: constructor, permissions: { invoice.read: edit } }
 admins: [nora@example.com]
@@ -82,8 +82,8 @@ for (const kind of KINDS) {
           {
             success: true,
             data: [
-              { id: roles.get('approver'), code: 'approver', description: null },
-              { id: roles.get('reader'), code: 'reader', description: 'Reads.' },
+              { id: roles.get('approver'), code: 'approver', name: null, description: null },
+              { id: roles.get('reader'), code: 'reader', name: 'Reader', description: 'Reads.' },
             ],
           },
         ]);

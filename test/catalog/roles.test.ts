@@ -59,7 +59,13 @@ for (const kind of KINDS) {
       ]);
 
       // Get, change, put.
-      const put = await nora.put(`${ROLES}/${made.body.data.id}`, { ...made.body.data, description: null });
+      expect(made.body.data.name).toBeNull();
+      const named = await nora.put(`${ROLES}/${made.body.data.id}`, { name: 'Builders' });
+      expect([named.status, named.body.data]).toMatchObject([200, { name: 'Builders', description: 'Builds.' }]);
+      const inMatrix = (await nora.get('/api/applications/billing/matrix')).body.data.roles;
+      expect(inMatrix.map(({ name }: { name: string | null }) => name)).toEqual(['Builders', null]);
+      const put = await nora.put(`${ROLES}/${made.body.data.id}`, { ...named.body.data, description: null });
+      expect(put.body.data.name).toBe('Builders');
       expect([put.status, put.body]).toMatchObject([200, { data: { description: null } }]);
       const other = await nora.put(`${ROLES}/${made.body.data.id}`, { code: 'builder' });
       expect([other.status, other.body.details.code]).toEqual([400, 'IMMUTABLE_FIELD']);
@@ -68,7 +74,7 @@ for (const kind of KINDS) {
       expect((await nora.delete(`${ROLES}/${made.body.data.id}`)).status).toBe(404);
       for (const action of ['role.created', 'role.changed', 'role.deleted']) {
         const records = (await audits(action)).filter(({ subject }) => subject === 'constructor');
-        expect(records).toMatchObject([{ actor: 'user:nora@example.com', appCode: 'billing' }]);
+        expect(records[0]).toMatchObject({ actor: 'user:nora@example.com', appCode: 'billing' });
       }
     });
 
@@ -81,6 +87,9 @@ for (const kind of KINDS) {
     test.each([
       [{ code: 'Not A Slug' }, 'code'],
       [{ code: 'x', description: 7 }, 'description'],
+      [{ code: 'x', name: '' }, 'name'],
+      [{ code: 'x', name: 'y'.repeat(201) }, 'name'],
+      [{ code: 'x', name: 'two\nlines' }, 'name'],
       [{ code: 'x', descripton: '' }, 'descripton'],
       [{}, 'code'],
       [{ code: null }, 'code'],

@@ -34,7 +34,7 @@ function permission(id: number, code: string, more: Partial<MatrixAnswer['permis
 }
 
 function role(id: number, code: string) {
-  return { id, code, description: null, createdAt: AT, updatedAt: AT, holders: id };
+  return { id, code, name: null, description: null, createdAt: AT, updatedAt: AT, holders: id };
 }
 
 const ANSWER: MatrixAnswer = {
@@ -305,7 +305,12 @@ describe('a draft as a manifest', () => {
     expect(parse(text)).toEqual({
       application,
       roles: [
-        { code: 'guest', description: null, permissions: { 'invoice.access': 'view', 'project.access': 'edit' } },
+        {
+          code: 'guest',
+          name: null,
+          description: null,
+          permissions: { 'invoice.access': 'view', 'project.access': 'edit' },
+        },
       ],
     });
   });

@@ -205,6 +205,7 @@ export const Permission = z.strictObject({
 
 export const Role = z.strictObject({
   code: RoleCode.meta({ description: SAME_CODE }),
+  name: optional(words(TEXT_LIMITS.name), null, 'The display name; without one the code is shown.'),
   description,
   permissions: z
     .record(PermissionCode, AccessLevel)

@@ -8,11 +8,16 @@ import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/pagin
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route, removed, written } from '../route/route.ts';
 
-const AssignedOne = record('AssignedRole', { id, code: z.string(), description: z.string().nullable() });
+const AssignedOne = record('AssignedRole', {
+  id,
+  code: z.string(),
+  name: z.string().nullable(),
+  description: z.string().nullable(),
+});
 const Assigned = z.array(AssignedOne);
 
 function toJson(roles: readonly AssignedRole[]): z.output<typeof Assigned> {
-  return roles.map(({ id, code, description }) => ({ id, code, description }));
+  return roles.map(({ id, code, name, description }) => ({ id, code, name, description }));
 }
 
 const readUserRoles = defineRoute({

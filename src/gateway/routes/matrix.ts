@@ -77,7 +77,17 @@ const EXAMPLE: z.output<typeof MatrixAnswer> = {
       updatedAt: AT,
     },
   ],
-  roles: [{ id: 7, code: 'accountant', description: 'Writes invoices.', createdAt: AT, updatedAt: AT, holders: 12 }],
+  roles: [
+    {
+      id: 7,
+      code: 'accountant',
+      name: 'Accountant',
+      description: 'Writes invoices.',
+      createdAt: AT,
+      updatedAt: AT,
+      holders: 12,
+    },
+  ],
   levels: [{ roleId: 7, permissionId: 3, accessLevel: 'edit' }],
 };
 

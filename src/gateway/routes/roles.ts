@@ -9,6 +9,7 @@ import {
   description,
   id,
   idParam,
+  name,
   namedPermission,
   permissionOf,
   permissionSet,
@@ -23,6 +24,7 @@ import { answer, defineRoute, type Route, removed, written } from '../route/rout
 export const Role = record('Role', {
   id,
   code: z.string(),
+  name: z.string().nullable().meta({ description: 'The display name; null: the code is shown.' }),
   description: z.string().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -51,11 +53,11 @@ const createRole = defineRoute({
   refusal: 'role.created.refused',
   dryRun: true,
   params: AppParams,
-  body: z.strictObject({ code: roleCode, description: description.optional() }),
+  body: z.strictObject({ code: roleCode, name: name.nullable().optional(), description: description.optional() }),
   status: 201,
   response: Role,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
-  example: { body: { code: 'accountant', description: 'Writes invoices.' } },
+  example: { body: { code: 'accountant', name: 'Accountant', description: 'Writes invoices.' } },
   handle: async ({ roles }, input) => {
     const { result, revision } = await roles.create(input.params.appCode, input.body, input);
     return answer(result, {
@@ -75,6 +77,7 @@ const changeRole = defineRoute({
   dryRun: true,
   params: RoleParams,
   body: z.strictObject({
+    name: name.nullable().optional(),
     description: description.optional(),
     code: roleCode.optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
     id: readOnly,

@@ -7,14 +7,11 @@ import { anyAdministrator } from '../route/guards.ts';
 import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
-const FoundRole = record('FoundRole', {
-  appCode: z.string(),
-  id,
-  code: z.string(),
-  description: z.string().nullable(),
-});
+const found = { appCode: z.string(), id, code: z.string(), description: z.string().nullable() };
 
-const FoundPermission = record('FoundPermission', { ...FoundRole.shape, type: z.enum(['tiered', 'binary']) });
+const FoundRole = record('FoundRole', { ...found, name: z.string().nullable() });
+
+const FoundPermission = record('FoundPermission', { ...found, type: z.enum(['tiered', 'binary']) });
 
 const SearchAnswer = record('SearchAnswer', {
   people: z.array(record('FoundUser', { email: z.string(), displayName: z.string().nullable(), active: z.boolean() })),
@@ -23,7 +20,7 @@ const SearchAnswer = record('SearchAnswer', {
   permissions: z.array(FoundPermission),
 });
 
-function shownCode({ appCode, id, code, description }: FoundCode): z.output<typeof FoundRole> {
+function shownCode({ appCode, id, code, description }: FoundCode) {
   return { appCode, id, code, description };
 }
 
@@ -31,8 +28,8 @@ function toJson({ people, applications, roles, permissions }: Found): z.output<t
   return {
     people: people.map(({ email, displayName, active }) => ({ email, displayName, active })),
     applications: applications.map(({ code, name }) => ({ code, name })),
-    roles: roles.map(shownCode),
-    permissions: permissions.map((found) => ({ ...shownCode(found), type: found.tiered ? 'tiered' : 'binary' })),
+    roles: roles.map((role) => ({ ...shownCode(role), name: role.name ?? null })),
+    permissions: permissions.map((one) => ({ ...shownCode(one), type: one.tiered ? 'tiered' : 'binary' })),
   };
 }
 
@@ -55,7 +52,7 @@ const search = defineRoute({
     response: {
       people: [{ email: 'ines.voice@example.com', displayName: 'Ines Voice', active: true }],
       applications: [{ code: 'invoices', name: 'Invoices' }],
-      roles: [{ appCode: 'billing', id: 7, code: 'invoice-clerk', description: 'Writes invoices.' }],
+      roles: [{ appCode: 'billing', id: 7, code: 'invoice-clerk', name: 'Clerk', description: 'Writes invoices.' }],
       permissions: [{ appCode: 'billing', id: 3, code: 'invoice.read', description: null, type: 'tiered' }],
     },
   },

@@ -7,6 +7,7 @@ import { findPeople } from '../person-search.ts';
 export interface AssignedRole {
   id: number;
   code: string;
+  name: string | null;
   description: string | null;
 }
 
@@ -22,7 +23,7 @@ export interface HolderRow {
 
 const USER_ROLES = new Prepared<AssignedRole>(
   'user_roles',
-  `select r.id, r.code, r.description from user_role ur join role r on r.id = ur.role_id
+  `select r.id, r.code, r.name, r.description from user_role ur join role r on r.id = ur.role_id
    where ur.person_id = $1 and ur.application_id = $2 order by r.code`,
 );
 
@@ -45,29 +46,32 @@ export interface HeldForRoles {
 // depends on these rows is read by the next statement, which sees what was committed while this one waited.
 const HOLD = new Prepared<{
   app: number | null;
-  roles: [id: number, code: string, description: string | null][];
+  roles: [id: number, code: string, name: string | null, description: string | null][];
   person: number | null;
 }>(
   'hold_for_roles',
   `with a as materialized (select id from application where code = $1 for key share),
-    r as materialized (select id, code, description from role
+    r as materialized (select id, code, name, description from role
       where application_id = (select id from a) and id = any($2::bigint[]) order by id for key share)
    select (select id from a) as app,
-    coalesce((select json_agg(json_build_array(id, code, description)) from r), '[]') as roles,
+    coalesce((select json_agg(json_build_array(id, code, name, description)) from r), '[]') as roles,
     (select id from person where email = $3 for no key update) as person`,
 );
 
 /** Locks everything that a replacement of a person's roles depends on, in one statement. */
 export async function holdForRoles(tx: Tx, app: string, ids: readonly number[], email: string): Promise<HeldForRoles> {
   const { roles, ...held } = await HOLD.row(tx, app, ids, email);
-  return { ...held, roles: new Map(roles.map(([id, code, description]) => [id, { id, code, description }])) };
+  return {
+    ...held,
+    roles: new Map(roles.map(([id, code, name, description]) => [id, { id, code, name, description }])),
+  };
 }
 
 /** One role of the application, locked against deletion until the transaction ends. */
 export async function holdRole(tx: Tx, app: number, id: number): Promise<AssignedRole | undefined> {
   return await tx.kysely
     .selectFrom('role')
-    .select(['id', 'code', 'description'])
+    .select(['id', 'code', 'name', 'description'])
     .where('application_id', '=', app)
     .where('id', '=', id)
     .forKeyShare()

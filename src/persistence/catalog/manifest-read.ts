@@ -11,6 +11,7 @@ export interface PermissionRow extends Omit<PermissionFields, 'parentPermissionI
 }
 export interface RoleRow {
   code: string;
+  name: string | null;
   description: string | null;
 }
 export interface RolePermissionRow {
@@ -83,7 +84,7 @@ export function readPermissions(tx: Tx, app: number): AsyncGenerator<PermissionR
 }
 
 export function readRoles(tx: Tx, app: number): AsyncGenerator<RoleRow[]> {
-  return pages(tx, sql<RoleRow>`select code, description from role where application_id = ${app}`);
+  return pages(tx, sql<RoleRow>`select code, name, description from role where application_id = ${app}`);
 }
 
 export function readRolePermissions(tx: Tx, app: number): AsyncGenerator<RolePermissionRow[]> {

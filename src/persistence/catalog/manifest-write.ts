@@ -63,12 +63,12 @@ export async function putParents(
 export async function putRoles({ kysely }: Tx, app: number, rows: readonly RoleRow[]): Promise<void> {
   expectRows(
     await sql`
-      insert into role (application_id, code, description)
+      insert into role (application_id, code, name, description)
       select ${app}, * from unnest(
-        ${rows.map((row) => row.code)}::text[], ${rows.map((row) => row.description)}::text[])
-      on conflict (application_id, code) do update set description = excluded.description, updated_at = now()`.execute(
-      kysely,
-    ),
+        ${rows.map((row) => row.code)}::text[], ${rows.map((row) => row.name)}::text[],
+        ${rows.map((row) => row.description)}::text[])
+      on conflict (application_id, code) do update set
+        name = excluded.name, description = excluded.description, updated_at = now()`.execute(kysely),
     rows.length,
     'roles',
   );

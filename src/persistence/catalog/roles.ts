@@ -8,6 +8,8 @@ type GrantedLevel = Exclude<Level, 0>;
 export interface RoleRow {
   id: number;
   code: string;
+  /** Null: the code is shown. */
+  name: string | null;
   description: string | null;
   createdAt: Date;
   updatedAt: Date;
@@ -28,7 +30,7 @@ export interface RoleLevel {
   level: GrantedLevel;
 }
 
-const COLUMNS = ['id', 'code', 'description', 'created_at as createdAt', 'updated_at as updatedAt'] as const;
+const COLUMNS = ['id', 'code', 'name', 'description', 'created_at as createdAt', 'updated_at as updatedAt'] as const;
 
 /** An application's roles, by code. */
 export async function listRoles(tx: Tx, app: number): Promise<RoleRow[]> {
@@ -50,7 +52,7 @@ export async function lockRole(tx: Tx, app: number, id: number): Promise<RoleRow
 export async function insertRole(
   tx: Tx,
   app: number,
-  role: { code: string; description: string | null },
+  role: Pick<RoleRow, 'code' | 'name' | 'description'>,
 ): Promise<RoleRow | undefined> {
   return await tx.kysely
     .insertInto('role')
@@ -60,7 +62,7 @@ export async function insertRole(
     .executeTakeFirst();
 }
 
-export async function updateRole(tx: Tx, id: number, change: { description: string | null }): Promise<RoleRow> {
+export async function updateRole(tx: Tx, id: number, change: Pick<RoleRow, 'name' | 'description'>): Promise<RoleRow> {
   return await tx.kysely
     .updateTable('role')
     .set({ ...change, updated_at: sql<Date>`now()` })

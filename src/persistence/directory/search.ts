@@ -11,6 +11,8 @@ export interface FoundCode {
   id: number;
   code: string;
   description: string | null;
+  /** Of a role. */
+  name?: string | null;
   /** Of a permission: whether it is tiered. */
   tiered?: boolean;
 }
@@ -69,7 +71,7 @@ export async function searchCodes(
       : sql`select t.* from ${sql.table(table)} t
           where text_pieces(lower(t.code)) @@ (select ${piecesOf(text)}::tsquery) and ${seen} offset 0`;
   const { rows } = await sql<FoundCode>`
-    select a.code as "appCode", f.id, f.code, f.description ${table === 'permission' ? sql`, f.tiered` : sql``}
+    select a.code as "appCode", f.id, f.code, f.description ${table === 'permission' ? sql`, f.tiered` : sql`, f.name`}
     from (${found}) f join application a on a.id = f.application_id
     where strpos(lower(f.code), ${text}) > 0
     order by lower(f.code) <> ${text}, not starts_with(lower(f.code), ${text}), f.code, a.code limit ${limit}`.execute(

@@ -8,6 +8,7 @@ export const Role = defineEntity({
     applicationId: reference(),
     code: p.text(),
     description: p.text().nullable(),
+    name: p.text().nullable(),
     createdAt: stamp(),
     updatedAt: stamp(),
   },

@@ -15,6 +15,7 @@ import { Migration0016Unsent } from './0016-unsent.ts';
 import { Migration0018Accounts } from './0018-accounts.ts';
 import { Migration0020RefusedMails } from './0020-refused-mails.ts';
 import { Migration0023TimeZones } from './0023-time-zones.ts';
+import { Migration0024RoleNames } from './0024-role-names.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -35,4 +36,5 @@ export const MIGRATIONS = [
   { name: '0018-accounts', class: Migration0018Accounts },
   { name: '0020-refused-mails', class: Migration0020RefusedMails },
   { name: '0023-time-zones', class: Migration0023TimeZones },
+  { name: '0024-role-names', class: Migration0024RoleNames },
 ];

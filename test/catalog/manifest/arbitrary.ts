@@ -109,11 +109,14 @@ function rolesOf(defined: readonly Permission[]): fc.Arbitrary<ExportedManifest[
   return some(ROLES).chain((codes) =>
     fc.tuple(
       ...codes.map((code) =>
-        fc
-          .record({ description, levels })
-          .map((role) =>
-            present({ code, description: role.description, permissions: Object.fromEntries(role.levels) }),
-          ),
+        fc.record({ name: fc.option(words, { nil: undefined }), description, levels }).map((role) =>
+          present({
+            code,
+            name: role.name,
+            description: role.description,
+            permissions: Object.fromEntries(role.levels),
+          }),
+        ),
       ),
     ),
   ) as fc.Arbitrary<ExportedManifest['roles'][number][]>;

@@ -15,7 +15,7 @@ describe('valid manifests', () => {
 application: {code: studio}
 entities: [{code: project, name: Project}]
 permissions: [{code: Project.Access, type: tiered}]
-roles: [{code: reader, permissions: {Project.Access: view}}, {code: nothing}]
+roles: [{code: reader, name: Reader, permissions: {Project.Access: view}}, {code: nothing}]
 notificationTypes: [{code: due, name: Due, emailEnabled: false, emailFromName: Office}]
 templates: [{type: due, locale: en, subject: Due, html: ""}]
 admins: [" Ada@Example.com "]
@@ -32,8 +32,8 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
         { code: 'Project.Access', type: 'tiered', description: null, groupName: null, parent: null, global: false },
       ],
       roles: [
-        { code: 'reader', description: null, permissions: new Map([['Project.Access', 'view']]) },
-        { code: 'nothing', description: null, permissions: new Map() },
+        { code: 'reader', name: 'Reader', description: null, permissions: new Map([['Project.Access', 'view']]) },
+        { code: 'nothing', name: null, description: null, permissions: new Map() },
       ],
       notificationTypes: [
         {
@@ -191,7 +191,7 @@ overrides:
     [
       'a text for a record',
       `${HEAD}roles: [reader]`,
-      '2:9 roles.0: must be a map with code, description, permissions, not "reader"',
+      '2:9 roles.0: must be a map with code, name, description, permissions, not "reader"',
     ],
     [
       'a reserved application',

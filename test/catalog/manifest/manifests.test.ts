@@ -54,8 +54,8 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
           action: 'change',
           kind: 'role',
           key: 'guest',
-          before: { code: 'guest', description: null, permissions: { 'project.access': 'view' } },
-          after: { code: 'guest', description: 'A guest', permissions: { 'project.access': 'edit' } },
+          before: { code: 'guest', name: null, description: null, permissions: { 'project.access': 'view' } },
+          after: { code: 'guest', name: null, description: 'A guest', permissions: { 'project.access': 'edit' } },
         },
         {
           action: 'change',

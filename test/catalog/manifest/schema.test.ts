@@ -82,7 +82,7 @@ describe('the JSON Schema of a manifest', () => {
     ['a list', []],
     ['no application', { roles: [] }],
     ['an unknown section', { application: { code: 'a' }, rols: [] }],
-    ['an unknown field', { application: { code: 'a' }, roles: [{ code: 'b', name: 'B' }] }],
+    ['an unknown field', { application: { code: 'a' }, roles: [{ code: 'b', title: 'B' }] }],
     ['a section that only looks like one of the author', { application: { code: 'a' }, 'X-roles': [] }],
     ['an empty section', { application: { code: 'a' }, roles: null }],
     ['a section that is a map', { application: { code: 'a' }, roles: {} }],

@@ -70,7 +70,7 @@ export const matrix: typeof en = {
   editGrants: 'Změnit v matici',
   description: 'Popis',
   editRole: 'Upravit roli',
-  editRoleHint: 'Kód role se nikdy nemění: pro jiný název založte novou roli.',
+  editRoleHint: 'Kód role se nikdy nemění, název ano. Bez názvu se ukazuje kód.',
   deleteRole: 'Smazat roli',
   deleteRoleTitle: (code) => `Smazat roli ${code}`,
   deleteRoleHint: (n) =>

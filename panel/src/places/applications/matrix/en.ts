@@ -68,7 +68,7 @@ export const matrix = {
   editGrants: 'Change in the matrix',
   description: 'Description',
   editRole: 'Edit the role',
-  editRoleHint: 'The code of a role never changes: make a new role to call it otherwise.',
+  editRoleHint: 'The code of a role never changes. Its name does, and without one the code is shown.',
   deleteRole: 'Delete role',
   deleteRoleTitle: (code: string) => `Delete role ${code}`,
   deleteRoleHint: (n: number) =>

@@ -108,9 +108,9 @@ export function MatrixGrid(props: GridProps) {
                   href={`${base}/matrix/${encodeURIComponent(role.code)}`}
                   data-place={`0:${column}`}
                   tabIndex={active.row === 0 && active.column === column ? 0 : -1}
-                  title={role.description === null ? role.code : `${role.code}\n${role.description}`}
+                  title={[role.name, role.code, role.description].filter(Boolean).join('\n')}
                 >
-                  {role.code}
+                  {role.name ?? role.code}
                 </Link>
                 <span className={css.holders}>{words.common.people(role.holders)}</span>
               </div>

@@ -13,22 +13,23 @@ export function NewRole({ appCode, onClose }: { appCode: string; onClose: () => 
   const { common, applications } = useWords();
   const words = applications.matrix;
   const [code, setCode] = useState('');
+  const [name, setName] = useState('');
   const [description, setDescription] = useState('');
   const [, navigate] = useLocation();
   const writing = useWrite({ done: words.roleMade(code), refreshes: [`/api/applications/${appCode}`] });
   const create = async (): Promise<void> => {
-    const body = { code, description: description.trim() === '' ? null : description };
+    const body = { code, name: name.trim() || null, description: description.trim() === '' ? null : description };
     const made = await writing.run(() => call('POST /api/applications/{appCode}/roles', { path: { appCode }, body }));
     if (!made) return;
     onClose();
     navigate(`/applications/${encodeURIComponent(appCode)}/matrix?role=${encodeURIComponent(code)}`);
   };
-  const faults = ['code', 'description'].map((path) => faultOf(writing.error, path));
+  const faults = ['code', 'name', 'description'].map((path) => faultOf(writing.error, path));
   return (
     <Dialog
       title={words.newRole}
       onClose={onClose}
-      dismissible={code === '' && description === ''}
+      dismissible={code === '' && name === '' && description === ''}
       actions={
         <>
           <Button onClick={onClose}>{common.cancel}</Button>
@@ -56,9 +57,10 @@ export function NewRole({ appCode, onClose }: { appCode: string; onClose: () => 
           autoFocus
           required
         />
+        <TextField label={common.name} fault={faults[1]} value={name} onText={setName} maxLength={200} />
         <TextArea
           label={common.description}
-          fault={faults[1]}
+          fault={faults[2]}
           value={description}
           onText={setDescription}
           maxLength={2000}

@@ -35,6 +35,7 @@ export function proposalOf(
     .filter(({ id }) => changed.has(id))
     .map((role) => ({
       code: role.code,
+      name: role.name,
       description: role.description,
       permissions: Object.fromEntries(
         table.permissions.flatMap((permission) => {

@@ -5,7 +5,7 @@ import { settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
-import { faultOf, TextArea } from '../../../parts/field.tsx';
+import { faultOf, TextArea, TextField } from '../../../parts/field.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
@@ -105,39 +105,52 @@ export function RemovePeople({
   );
 }
 
+interface RoleDraft {
+  readonly name: string;
+  readonly description: string;
+}
+
+function draftOf({ name, description }: Pick<RoleRecord, 'name' | 'description'>): RoleDraft {
+  return { name: name ?? '', description: description ?? '' };
+}
+
+function bodyOf({ name, description }: RoleDraft) {
+  return { name: name.trim() || null, description: description.trim() === '' ? null : description };
+}
+
 export function EditRole({ appCode, role, onClose }: RoleDialogProps) {
   const { common, applications } = useWords();
   const words = applications.matrix;
-  const [edited, setEdited] = useState(() => unedited({ description: role.description ?? '' }));
-  const { description } = edited.draft;
+  const [edited, setEdited] = useState(() => unedited(draftOf(role)));
+  const { name, description } = edited.draft;
   const path = { appCode, roleId: String(role.id) };
   const operation = 'PUT /api/applications/{appCode}/roles/{roleId}';
-  const before = edited.base.description || null;
+  const before = bodyOf(edited.base);
   const writing = useWrite({
     done: common.saved,
     refreshes: [`/api/applications/${appCode}`],
-    undo: (bound) => call(operation, { path, body: { description: before } }, bound),
+    undo: (bound) => call(operation, { path, body: before }, bound),
   });
   const save = async (): Promise<void> => {
-    const body = { description: description.trim() === '' ? null : description };
+    const body = bodyOf(edited.draft);
     const read = async () => {
       const { data } = await call('GET /api/applications/{appCode}/roles', { path: { appCode } });
       const now = data.find(({ id }) => id === role.id);
-      return now === undefined ? null : { description: now.description ?? '' };
+      return now === undefined ? null : draftOf(now);
     };
-    const labels = { description: common.description };
+    const labels = { name: common.name, description: common.description };
     const made = await writing.run(async () => {
       await settled({ ...edited, read, keep: setEdited, labels });
       return await call(operation, { path, body });
     });
     if (made) onClose();
   };
-  const fault = faultOf(writing.error, 'description');
+  const faults = ['name', 'description'].map((path) => faultOf(writing.error, path));
   return (
     <Dialog
       title={words.editRole}
       onClose={onClose}
-      dismissible={description === (role.description ?? '')}
+      dismissible={name === (role.name ?? '') && description === (role.description ?? '')}
       actions={
         <>
           <Button onClick={onClose}>{common.cancel}</Button>
@@ -148,16 +161,23 @@ export function EditRole({ appCode, role, onClose }: RoleDialogProps) {
       }
     >
       <p className={css.soft}>{words.editRoleHint}</p>
-      <TextArea
-        label={common.description}
-        fault={fault}
-        value={description}
-        onText={(text) => setEdited({ ...edited, draft: { description: text } })}
-        maxLength={2_000}
-        rows={4}
+      <TextField
+        label={common.name}
+        fault={faults[0]}
+        value={name}
+        onText={(text) => setEdited({ ...edited, draft: { name: text, description } })}
+        maxLength={200}
         autoFocus
       />
-      {fault === null && <Problem error={writing.error} />}
+      <TextArea
+        label={common.description}
+        fault={faults[1]}
+        value={description}
+        onText={(text) => setEdited({ ...edited, draft: { name, description: text } })}
+        maxLength={2_000}
+        rows={4}
+      />
+      {faults.every((fault) => fault === null) && <Problem error={writing.error} />}
     </Dialog>
   );
 }

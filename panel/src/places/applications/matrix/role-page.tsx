@@ -49,7 +49,12 @@ export default function RolePage({ appCode, mayEdit, roleCode, matrix, defines }
         <Link href={`${base}/matrix`}>← {words.back}</Link>
       </nav>
       <Card
-        title={<code>{role.code}</code>}
+        title={
+          <>
+            {role.name !== null && <span dir="auto">{role.name} </span>}
+            <code>{role.code}</code>
+          </>
+        }
         actions={
           defines && (
             <span className={css.buttons}>

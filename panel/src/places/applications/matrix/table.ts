@@ -134,7 +134,7 @@ export function narrowed(
       .map((part) => part.trim())
       .filter(Boolean);
     if (parts.length > 0)
-      columns = roles.filter((role) => parts.some((part) => contains(part, role.code, role.description)));
+      columns = roles.filter((role) => parts.some((part) => contains(part, role.code, role.name, role.description)));
   }
   const part = wanted.trim().toLowerCase();
   if (part !== '') {
