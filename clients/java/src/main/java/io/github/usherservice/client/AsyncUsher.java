@@ -14,11 +14,12 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * The questions of {@link Usher}, without a thread that waits. A future fails with a {@link UsherException}; to cancel it cancels the
@@ -27,7 +28,11 @@ import java.util.function.Function;
 public final class AsyncUsher {
   private static final System.Logger LOG = System.getLogger("io.github.usherservice.client");
 
+  private static final Duration USUAL = Duration.ofMillis(500);
+  private static final Duration AGAIN = Duration.ofMillis(100);
+
   final Connection connection;
+  /** Null: the usual one, without the time to connect. */
   private final Duration deadline;
   private final String minRevision;
 
@@ -44,7 +49,7 @@ public final class AsyncUsher {
    * @return a view of the same connection
    */
   public AsyncUsher atLeast(String revision) {
-    return new AsyncUsher(connection, deadline, Objects.requireNonNull(revision, "revision"));
+    return new AsyncUsher(connection, deadline, Reader.notNull(revision, "revision"));
   }
 
   /**
@@ -64,22 +69,20 @@ public final class AsyncUsher {
    * @return the decision
    */
   public CompletableFuture<Decision> check(Question question) {
-    return ask(PermissionServiceGrpc.getCheckMethod(), Wire.check(question, minRevision), Wire::decision);
+    return reading(
+        () -> Reader.check(question),
+        () -> ask(PermissionServiceGrpc.getCheckMethod(), Wire.check(question, minRevision), Wire::decision));
   }
 
   /**
    * Answers one question with a boolean. Trouble is false, and a warning in the log, without the address.
    *
    * @param question the question
-   * @return a future that never fails
+   * @return a future that fails with {@link InvalidQuestionException} alone, where the question is wrong
    */
   public CompletableFuture<Boolean> allowed(Question question) {
-    try {
-      CompletableFuture<Decision> decision = check(question);
-      return linked(decision, decision.thenApply(Decision::allowed).exceptionally(error -> denied(question, error)));
-    } catch (RuntimeException error) {
-      return CompletableFuture.completedFuture(denied(question, error));
-    }
+    CompletableFuture<Decision> decision = check(question);
+    return linked(decision, decision.thenApply(Decision::allowed).exceptionally(error -> denied(question, error)));
   }
 
   /**
@@ -91,8 +94,12 @@ public final class AsyncUsher {
    * @return decisions by code
    */
   public CompletableFuture<Map<String, Decision>> bulkCheck(Subject subject, Collection<String> permissions, Level level) {
-    var request = Wire.bulkCheck(subject, permissions, level, minRevision);
-    return ask(PermissionServiceGrpc.getBulkCheckMethod(), request, Wire::decisions);
+    return reading(
+        () -> Reader.bulk(subject, permissions, level),
+        () -> {
+          var request = Wire.bulkCheck(subject, permissions, level, minRevision);
+          return ask(PermissionServiceGrpc.getBulkCheckMethod(), request, Wire::decisions);
+        });
   }
 
   /**
@@ -102,10 +109,14 @@ public final class AsyncUsher {
    * @return decisions in their order
    */
   public CompletableFuture<List<Decision>> batchCheck(List<Question> questions) {
-    BatchCheckRequest.Builder request = BatchCheckRequest.newBuilder().setMinRevision(minRevision);
-    for (Question question : questions) request.addChecks(Wire.check(question, ""));
-    int count = request.getChecksCount();
-    return ask(PermissionServiceGrpc.getBatchCheckMethod(), request.build(), answer -> decisions(answer, count));
+    return reading(
+        () -> Reader.batch(questions),
+        () -> {
+          BatchCheckRequest.Builder request = BatchCheckRequest.newBuilder().setMinRevision(minRevision);
+          for (Question question : questions) request.addChecks(Wire.check(question, ""));
+          int count = request.getChecksCount();
+          return ask(PermissionServiceGrpc.getBatchCheckMethod(), request.build(), answer -> decisions(answer, count));
+        });
   }
 
   /**
@@ -115,7 +126,9 @@ public final class AsyncUsher {
    * @return permissions, with what the user holds of each
    */
   public CompletableFuture<Effective> effective(Subject subject) {
-    return ask(PermissionServiceGrpc.getEffectiveMethod(), Wire.effective(subject, minRevision), Wire::effective);
+    return reading(
+        () -> Reader.subject(subject),
+        () -> ask(PermissionServiceGrpc.getEffectiveMethod(), Wire.effective(subject, minRevision), Wire::effective));
   }
 
   /**
@@ -125,8 +138,12 @@ public final class AsyncUsher {
    * @return the decision and the rules
    */
   public CompletableFuture<Explanation> explain(Question question) {
-    ExplainRequest request = ExplainRequest.newBuilder().setCheck(Wire.check(question, minRevision)).build();
-    return ask(PermissionServiceGrpc.getExplainMethod(), request, Wire::explanation);
+    return reading(
+        () -> Reader.check(question),
+        () -> {
+          ExplainRequest request = ExplainRequest.newBuilder().setCheck(Wire.check(question, minRevision)).build();
+          return ask(PermissionServiceGrpc.getExplainMethod(), request, Wire::explanation);
+        });
   }
 
   /**
@@ -147,8 +164,15 @@ public final class AsyncUsher {
    * @return a page
    */
   public CompletableFuture<SubjectsPage> subjects(Question question, String page) {
-    var request = Wire.subjects(question, page, minRevision);
-    return ask(PermissionServiceGrpc.getListSubjectsMethod(), request, Wire::subjectsPage);
+    return reading(
+        () -> {
+          Reader.everybody(question);
+          Reader.notNull(page, "page");
+        },
+        () -> {
+          var request = Wire.subjects(question, page, minRevision);
+          return ask(PermissionServiceGrpc.getListSubjectsMethod(), request, Wire::subjectsPage);
+        });
   }
 
   /**
@@ -159,7 +183,7 @@ public final class AsyncUsher {
    * @return the records: those listed, or all but those
    */
   public CompletableFuture<Reach> resources(Question question, String type) {
-    return resources(question, type, "", new ArrayList<>());
+    return reading(() -> Reader.records(question, type), () -> resources(question, type, "", new ArrayList<>()));
   }
 
   /**
@@ -172,8 +196,8 @@ public final class AsyncUsher {
    * @return a publisher; each subscriber gets a stream of its own
    */
   public Flow.Publisher<Changes> watch(String since, Collection<String> apps) {
-    Objects.requireNonNull(since, "since");
-    List<String> named = List.copyOf(apps);
+    Reader.notNull(since, "since");
+    List<String> named = Reader.apps(apps);
     return subscriber -> new WatchSubscription(connection, since, named, subscriber).begin();
   }
 
@@ -192,9 +216,53 @@ public final class AsyncUsher {
     return linked(one, all);
   }
 
+  /** Connects, and is done once the service has answered, or cannot in that time. */
+  CompletableFuture<Void> ready(long until) {
+    var nobody = Wire.check(new Question("nobody@usher.invalid", "usher", "ready"), "");
+    Duration left = Duration.ofNanos(Math.max(1, until - System.nanoTime()));
+    return begin(PermissionServiceGrpc.getCheckMethod(), nobody, left, Wire::decision)
+        .handle((answer, error) -> {
+          // A question about nobody: the answer is no, or a refusal of the question.
+          Throwable cause = error instanceof CompletionException ? error.getCause() : error;
+          if (cause == null || cause instanceof InvalidQuestionException) return CompletableFuture.<Void>completedFuture(null);
+          boolean isOver = System.nanoTime() + AGAIN.toNanos() >= until || !(cause instanceof UnavailableException);
+          if (isOver) return CompletableFuture.<Void>failedFuture(cause);
+          var later = CompletableFuture.delayedExecutor(AGAIN.toMillis(), TimeUnit.MILLISECONDS);
+          return CompletableFuture.runAsync(() -> {}, later).thenCompose(nothing -> ready(until));
+        })
+        .thenCompose(Function.identity());
+  }
+
+  private static <T> CompletableFuture<T> reading(Runnable read, Supplier<CompletableFuture<T>> ask) {
+    try {
+      read.run();
+    } catch (InvalidQuestionException error) {
+      return CompletableFuture.failedFuture(error);
+    }
+    return ask.get();
+  }
+
   private <Q, A, T> CompletableFuture<T> ask(MethodDescriptor<Q, A> method, Q request, Function<A, T> read) {
-    CallOptions options = CallOptions.DEFAULT.withDeadlineAfter(deadline.toNanos(), TimeUnit.NANOSECONDS);
-    return UnaryCall.begin(connection.call(method, options), request, read);
+    if (deadline != null) return begin(method, request, deadline, read);
+    if (connection.beginning.isOver()) return begin(method, request, USUAL, read);
+    CompletableFuture<T> answer = new CompletableFuture<>();
+    connection.beginning.connected(USUAL).thenAccept(time -> {
+      if (answer.isDone()) return;
+      CompletableFuture<T> call = begin(method, request, time, read);
+      call.whenComplete((value, error) -> {
+        if (error == null) answer.complete(value);
+        else answer.completeExceptionally(error);
+      });
+      // Whoever does not wait any longer ends the call.
+      answer.whenComplete((value, error) -> call.cancel(true));
+    });
+    return answer;
+  }
+
+  private <Q, A, T> CompletableFuture<T> begin(
+      MethodDescriptor<Q, A> method, Q request, Duration time, Function<A, T> read) {
+    CallOptions options = CallOptions.DEFAULT.withDeadlineAfter(time.toNanos(), TimeUnit.NANOSECONDS);
+    return UnaryCall.begin(connection.call(method, options), request, read, connection.beginning);
   }
 
   private static List<Decision> decisions(BatchCheckResponse answer, int count) {
@@ -208,6 +276,8 @@ public final class AsyncUsher {
 
   static boolean denied(Question question, Throwable error) {
     Throwable cause = error.getCause() != null && !(error instanceof UsherException) ? error.getCause() : error;
+    // A mistake of the program, and no trouble. A revision that the service does not know is one of a database that was restored.
+    if (cause instanceof InvalidQuestionException wrong && !wrong.reason().equals("UNKNOWN_REVISION")) throw wrong;
     String about = question == null ? "nothing" : question.permission() + " in " + question.app();
     LOG.log(System.Logger.Level.WARNING, "no answer about {0}: {1} Denied.", about, cause.getMessage());
     return false;

@@ -50,8 +50,9 @@ final class Connection implements AutoCloseable {
   private static final Metadata.Key<String> KEY = Metadata.Key.of("x-internal-api-key", Metadata.ASCII_STRING_MARSHALLER);
 
   private final ManagedChannel channel;
+  final Beginning beginning;
 
-  Connection(String address, ChannelCredentials credentials, Optional<String> key) {
+  Connection(String address, ChannelCredentials credentials, boolean isCleartext, Optional<String> key) {
     Metadata metadata = new Metadata();
     key.ifPresent(value -> metadata.put(KEY, value));
     channel =
@@ -64,6 +65,7 @@ final class Connection implements AutoCloseable {
             .keepAliveTimeout(5, TimeUnit.SECONDS)
             .keepAliveWithoutCalls(true)
             .build();
+    beginning = new Beginning(channel, address, isCleartext);
     follow(ConnectivityState.IDLE);
   }
 

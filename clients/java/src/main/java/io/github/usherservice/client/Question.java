@@ -1,7 +1,5 @@
 package io.github.usherservice.client;
 
-import java.util.Objects;
-
 /**
  * Asks whether a user holds a permission.
  *
@@ -22,11 +20,11 @@ public record Question(String email, String app, String permission, Resource res
    * @param level the least that will do
    */
   public Question {
-    Objects.requireNonNull(email, "email");
-    Objects.requireNonNull(app, "app");
-    Objects.requireNonNull(permission, "permission");
-    Objects.requireNonNull(resource, "resource");
-    Objects.requireNonNull(level, "level");
+    Reader.notNull(email, "email");
+    Reader.notNull(app, "app");
+    Reader.notNull(permission, "permission");
+    Reader.notNull(resource, "resource");
+    Reader.level(level);
   }
 
   /**

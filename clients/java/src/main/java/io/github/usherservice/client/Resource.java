@@ -1,7 +1,5 @@
 package io.github.usherservice.client;
 
-import java.util.Objects;
-
 /**
  * One record of an application.
  *
@@ -13,13 +11,12 @@ public record Resource(String type, String id) {
   public static final Resource NONE = new Resource("", "");
 
   /**
-   * Refuses null. A half is for the service to refuse.
+   * Refuses null and half of a record, which would be another question.
    *
    * @param type an entity code of the application
    * @param id the record's identifier
    */
   public Resource {
-    Objects.requireNonNull(type, "type");
-    Objects.requireNonNull(id, "id");
+    Reader.record(type, id);
   }
 }

@@ -1,7 +1,5 @@
 package io.github.usherservice.client;
 
-import java.util.Objects;
-
 /**
  * A user in an application, and the record that a question is about.
  *
@@ -18,9 +16,9 @@ public record Subject(String email, String app, Resource resource) {
    * @param resource the record; {@link Resource#NONE} for none
    */
   public Subject {
-    Objects.requireNonNull(email, "email");
-    Objects.requireNonNull(app, "app");
-    Objects.requireNonNull(resource, "resource");
+    Reader.notNull(email, "email");
+    Reader.notNull(app, "app");
+    Reader.notNull(resource, "resource");
   }
 
   /**

@@ -12,7 +12,8 @@ import java.util.function.Function;
 final class UnaryCall {
   private UnaryCall() {}
 
-  static <Q, A, T> CompletableFuture<T> begin(ClientCall<Q, A> call, Q request, Function<A, T> read) {
+  static <Q, A, T> CompletableFuture<T> begin(
+      ClientCall<Q, A> call, Q request, Function<A, T> read, Beginning beginning) {
     CompletableFuture<T> future = new CompletableFuture<>();
     ClientCalls.asyncUnaryCall(
         call,
@@ -20,6 +21,7 @@ final class UnaryCall {
         new StreamObserver<A>() {
           @Override
           public void onNext(A answer) {
+            beginning.answered();
             try {
               future.complete(read.apply(answer));
             } catch (RuntimeException error) {
@@ -29,7 +31,7 @@ final class UnaryCall {
 
           @Override
           public void onError(Throwable error) {
-            future.completeExceptionally(Failures.of(error));
+            future.completeExceptionally(beginning.failure(error));
           }
 
           @Override

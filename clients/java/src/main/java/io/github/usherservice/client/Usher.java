@@ -67,10 +67,11 @@ public final class Usher implements AutoCloseable {
   }
 
   /**
-   * Answers one question with a boolean. It never throws: trouble is false, and a warning in the log, without the address.
+   * Answers one question with a boolean. Trouble is false, and a warning in the log, without the address.
    *
    * @param question the question
    * @return whether it is allowed
+   * @throws InvalidQuestionException where the question is wrong: that is a mistake of the program
    */
   public boolean allowed(Question question) {
     try {
@@ -166,7 +167,26 @@ public final class Usher implements AutoCloseable {
    * @return a stream that waits for its next element; close it
    */
   public Stream<Changes> watchAfter(String revision, String... apps) {
-    return ChangesReader.stream(async.watch(revision, List.of(apps)));
+    return ChangesReader.stream(async.watch(revision, Reader.apps(apps)));
+  }
+
+  /**
+   * Connects, within ten seconds: then the first question takes no longer than the others.
+   *
+   * @throws UsherException that says what is wrong with an address, a certificate or a key
+   */
+  public void ready() {
+    ready(Duration.ofSeconds(10));
+  }
+
+  /**
+   * Connects, within a time.
+   *
+   * @param time more than zero
+   * @throws UsherException that says what is wrong with an address, a certificate or a key
+   */
+  public void ready(Duration time) {
+    UnaryCall.await(async.ready(System.nanoTime() + UsherBuilder.positive(time).toNanos()));
   }
 
   /** Ends the connection. Calls under way are unavailable, streams of changes end. */

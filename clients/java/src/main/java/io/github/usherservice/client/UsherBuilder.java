@@ -7,13 +7,11 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
 /** Options of a client. Made by {@link Usher#builder}. */
 public final class UsherBuilder {
-  private static final Duration DEADLINE = Duration.ofMillis(500);
   private static final Pattern LOOPBACK = Pattern.compile("(?:.*/)?(?:localhost|127(?:\\.\\d{1,3}){3}|\\[::1])(?::\\d+)?");
 
   private final String address;
@@ -23,10 +21,11 @@ public final class UsherBuilder {
   private Optional<ChannelCredentials> credentials = Optional.empty();
   private Path certificate;
   private Path certificateKey;
-  private Duration deadline = DEADLINE;
+  /** Null: the usual one, without the time to connect. */
+  private Duration deadline;
 
   UsherBuilder(String address) {
-    this.address = Objects.requireNonNull(address, "address");
+    this.address = Reader.address(address);
   }
 
   /**
@@ -36,7 +35,7 @@ public final class UsherBuilder {
    * @return this
    */
   public UsherBuilder key(String key) {
-    this.key = Optional.ofNullable(key);
+    this.key = Optional.ofNullable(Reader.key(key));
     return this;
   }
 
@@ -58,7 +57,7 @@ public final class UsherBuilder {
    * @return this
    */
   public UsherBuilder ca(Path pem) {
-    this.ca = Optional.of(pem);
+    this.ca = Optional.of(Reader.notNull(pem, "ca"));
     return this;
   }
 
@@ -70,8 +69,8 @@ public final class UsherBuilder {
    * @return this
    */
   public UsherBuilder certificate(Path pem, Path keyPem) {
-    this.certificate = Objects.requireNonNull(pem, "pem");
-    this.certificateKey = Objects.requireNonNull(keyPem, "keyPem");
+    this.certificate = Reader.notNull(pem, "certificate");
+    this.certificateKey = Reader.notNull(keyPem, "certificate");
     return this;
   }
 
@@ -82,12 +81,13 @@ public final class UsherBuilder {
    * @return this
    */
   public UsherBuilder credentials(ChannelCredentials credentials) {
-    this.credentials = Optional.of(credentials);
+    this.credentials = Optional.of(Reader.notNull(credentials, "credentials"));
     return this;
   }
 
   /**
-   * Bounds the time for an answer, retries included: 500 ms by default.
+   * Bounds the time for an answer, retries and connecting included. By default 500 ms, without the time to connect and to load
+   * classes, up to five seconds, for the first call.
    *
    * @param deadline more than zero
    * @return this
@@ -98,17 +98,27 @@ public final class UsherBuilder {
   }
 
   /**
-   * Makes the client. It connects with the first question.
+   * Makes the client. It connects with the first question, or by {@link Usher#ready}.
    *
    * @return a client, to be closed when the program ends
    * @throws UncheckedIOException where a PEM file cannot be read
    */
   public Usher build() {
-    Connection connection = new Connection(address, credentials.orElseGet(this::security), key);
+    Connection connection = connection();
     return new Usher(new AsyncUsher(connection, deadline, ""));
   }
 
+  private Connection connection() {
+    boolean isClear = credentials.isEmpty() && isCleartext();
+    try {
+      return new Connection(address, credentials.orElseGet(this::security), isClear, key);
+    } catch (IllegalArgumentException error) {
+      throw Reader.malformed("address", "gRPC says: " + error.getMessage());
+    }
+  }
+
   static Duration positive(Duration deadline) {
+    Reader.notNull(deadline, "deadline");
     if (deadline.isNegative() || deadline.isZero()) throw new IllegalArgumentException("The deadline must be more than zero.");
     return deadline;
   }

@@ -111,12 +111,18 @@ class QuestionsTest {
         assertThrows(
             InvalidQuestionException.class, () -> usher.check(new Question("", BEN.app(), BEN.permission())));
     assertEquals(List.of("email"), noAddress.violations().stream().map(Violation::field).toList());
-    assertTrue(noAddress.requestId().isPresent());
+    // Refused here: nothing was sent.
+    assertTrue(noAddress.requestId().isEmpty());
+    UsherException tooLong =
+        assertThrows(
+            InvalidQuestionException.class,
+            () -> usher.check(new Question("a".repeat(400) + "@example.com", BEN.app(), BEN.permission())));
+    assertTrue(tooLong.requestId().isPresent());
     UsherException half =
         assertThrows(InvalidQuestionException.class, () -> usher.check(BEN.withResource("project", "")));
     assertEquals(Status.Code.INVALID_ARGUMENT, half.code());
     assertEquals("INCOMPLETE_RESOURCE", half.reason());
-    assertFalse(usher.allowed(BEN.withResource("", "1042")));
+    assertThrows(InvalidQuestionException.class, () -> usher.allowed(BEN.withResource("", "1042")));
   }
 
   @Test

@@ -35,15 +35,25 @@ record Judge(Usher usher, String app, Function<Authentication, String> email, bo
     if (caller == null || !caller.isAuthenticated() || caller instanceof AnonymousAuthenticationToken) return false;
     String address = email.apply(caller);
     if (address == null || address.isEmpty() || resource == null) return false;
-    Question question = new Question(address, app, permission, resource, level);
-    if (!isTold) return usher.allowed(question);
     try {
-      return usher.check(question).allowed();
+      return usher.check(new Question(address, app, permission, resource, level)).allowed();
     } catch (UnavailableException error) {
-      throw new AuthorizationServiceException("Usher is unavailable.", error);
+      if (isTold) throw new AuthorizationServiceException("Usher is unavailable.", error);
+      return denied(permission, error);
     } catch (UsherException error) {
-      LOG.log(System.Logger.Level.WARNING, "no answer about {0} in {1}: {2} Denied.", permission, app, error.getMessage());
-      return false;
+      return denied(permission, error);
     }
+  }
+
+  /** A record that a function of the application has to give: none would be the question about the whole application. */
+  boolean isAllowedAbout(Authentication caller, String permission, Resource resource, Level level) {
+    if (resource != null && !resource.equals(Resource.NONE)) return isAllowed(caller, permission, resource, level);
+    LOG.log(System.Logger.Level.WARNING, "a guard of {0} in {1} has no record to ask about. Denied.", permission, app);
+    return false;
+  }
+
+  private boolean denied(String permission, UsherException error) {
+    LOG.log(System.Logger.Level.WARNING, "no answer about {0} in {1}: {2} Denied.", permission, app, error.getMessage());
+    return false;
   }
 }

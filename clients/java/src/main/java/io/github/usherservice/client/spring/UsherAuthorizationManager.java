@@ -1,6 +1,8 @@
 package io.github.usherservice.client.spring;
 
+import io.github.usherservice.client.InvalidQuestionException;
 import io.github.usherservice.client.Level;
+import io.github.usherservice.client.Question;
 import io.github.usherservice.client.Resource;
 import io.github.usherservice.client.Usher;
 import java.util.Objects;
@@ -25,6 +27,7 @@ public final class UsherAuthorizationManager<T> implements AuthorizationManager<
   private final Judge judge;
   private final String permission;
   private final Level level;
+  /** Null: the guard is about the application as a whole. */
   private final Function<T, Resource> resource;
 
   /**
@@ -36,14 +39,15 @@ public final class UsherAuthorizationManager<T> implements AuthorizationManager<
    * @param email gives a user's address; null for a user without one, who is denied
    */
   public UsherAuthorizationManager(Usher usher, String app, String permission, Function<Authentication, String> email) {
-    this(new Judge(usher, app, email, false), permission, Level.NONE, guarded -> Resource.NONE);
+    this(new Judge(usher, app, email, false), permission, Level.NONE, null);
   }
 
   private UsherAuthorizationManager(Judge judge, String permission, Level level, Function<T, Resource> resource) {
     this.judge = judge;
-    this.permission = Objects.requireNonNull(permission, "permission");
-    this.level = Objects.requireNonNull(level, "level");
-    this.resource = Objects.requireNonNull(resource, "resource");
+    // Read as a question is: a wrong one is refused when the guard is made.
+    this.permission = Question.ofEverybody(judge.app(), permission).permission();
+    this.level = Question.ofEverybody(judge.app(), permission).withLevel(level).level();
+    this.resource = resource;
   }
 
   /**
@@ -63,7 +67,7 @@ public final class UsherAuthorizationManager<T> implements AuthorizationManager<
    * @return a changed copy
    */
   public UsherAuthorizationManager<T> withResource(Function<T, Resource> about) {
-    return new UsherAuthorizationManager<>(judge, permission, level, about);
+    return new UsherAuthorizationManager<>(judge, permission, level, Objects.requireNonNull(about, "about"));
   }
 
   /**
@@ -77,6 +81,15 @@ public final class UsherAuthorizationManager<T> implements AuthorizationManager<
 
   @Override
   public AuthorizationResult authorize(Supplier<? extends Authentication> authentication, T guarded) {
-    return new AuthorizationDecision(judge.isAllowed(authentication.get(), permission, resource.apply(guarded), level));
+    return new AuthorizationDecision(isAllowed(authentication.get(), guarded));
+  }
+
+  private boolean isAllowed(Authentication caller, T guarded) {
+    if (resource == null) return judge.isAllowed(caller, permission, Resource.NONE, level);
+    try {
+      return judge.isAllowedAbout(caller, permission, resource.apply(guarded), level);
+    } catch (InvalidQuestionException half) {
+      return judge.isAllowedAbout(caller, permission, null, level);
+    }
   }
 }

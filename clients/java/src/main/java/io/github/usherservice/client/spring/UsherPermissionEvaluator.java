@@ -4,9 +4,12 @@ import io.github.usherservice.client.Level;
 import io.github.usherservice.client.Resource;
 import io.github.usherservice.client.Usher;
 import java.io.Serializable;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.springframework.security.access.PermissionEvaluator;
 import org.springframework.security.core.Authentication;
 
@@ -64,19 +67,41 @@ public final class UsherPermissionEvaluator implements PermissionEvaluator {
 
   @Override
   public boolean hasPermission(Authentication authentication, Object target, Object permission) {
-    return target != null && isAllowed(authentication, resourceOf.apply(target), permission);
+    Resource resource = target == null ? null : resourceOf.apply(target);
+    return isAllowed(authentication, resource == null || resource.equals(Resource.NONE) ? null : resource, permission);
   }
 
   @Override
   public boolean hasPermission(Authentication authentication, Serializable id, String type, Object permission) {
-    if (id == null || type == null) return false;
+    if (id == null || type == null || type.isEmpty() || id.toString().isEmpty()) return false;
     boolean isApplication = type.equals(APPLICATION) && id.equals(judge.app());
     return isAllowed(authentication, isApplication ? Resource.NONE : new Resource(type, id.toString()), permission);
   }
 
   private boolean isAllowed(Authentication authentication, Resource resource, Object permission) {
-    String[] parts = String.valueOf(permission).split(":", 2);
-    Level level = parts.length == 1 ? Level.NONE : Level.valueOf(parts[1].toUpperCase(Locale.ROOT));
-    return judge.isAllowed(authentication, parts[0], resource, level);
+    String code = String.valueOf(permission);
+    int end = code.lastIndexOf(':');
+    Level level = end < 0 ? null : levelOf(code.substring(end + 1));
+    String asked = level == null ? code : code.substring(0, end);
+    return judge.isAllowed(authentication, asked, resource, level == null ? Level.NONE : level);
+  }
+
+  /** What stands behind the last colon, where that is a level and not a part of the code, as in `read:orders`. */
+  private static Level levelOf(String text) {
+    String name = text.toUpperCase(Locale.ROOT);
+    for (Level level : List.of(Level.NONE, Level.VIEW, Level.EDIT)) {
+      if (name.equals(level.name())) return level;
+      if (isMisspelt(name, level.name())) {
+        throw new IllegalArgumentException("No level is called " + text + ": did you mean " + level.name().toLowerCase(Locale.ROOT) + "?");
+      }
+    }
+    return null;
+  }
+
+  /** The same letters in another order, or one other letter. */
+  private static boolean isMisspelt(String name, String meant) {
+    if (name.length() != meant.length()) return false;
+    long others = IntStream.range(0, name.length()).filter(i -> name.charAt(i) != meant.charAt(i)).count();
+    return others == 1 || Arrays.equals(name.chars().sorted().toArray(), meant.chars().sorted().toArray());
   }
 }

@@ -3,15 +3,18 @@ package io.github.usherservice.client.spring;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.springframework.security.test.web.servlet.request.SecurityMockMvcRequestPostProcessors.user;
 import static org.springframework.security.test.web.servlet.setup.SecurityMockMvcConfigurers.springSecurity;
 import static org.springframework.test.web.servlet.request.MockMvcRequestBuilders.get;
 
 import io.github.usherservice.client.Doors;
+import io.github.usherservice.client.InvalidQuestionException;
 import io.github.usherservice.client.Level;
 import io.github.usherservice.client.Resource;
 import io.github.usherservice.client.Usher;
 import java.util.List;
+import java.util.function.Function;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.annotation.Bean;
@@ -94,6 +97,24 @@ class GuardsTest {
   void aLevelThatDoesNotExistIsAMistake() {
     UsherPermissionEvaluator evaluator = new UsherPermissionEvaluator(Application.AWAY, "atelier", Authentication::getName);
     assertThrows(IllegalArgumentException.class, () -> evaluator.hasPermission(null, "7", "project", "project.access:edti"));
+  }
+
+  @Test
+  void aGuardWithoutItsRecordDenies() {
+    Authentication ben = UsernamePasswordAuthenticationToken.authenticated(BEN, "", List.of());
+    var guard = new UsherAuthorizationManager<String>(Application.SERVICE, "atelier", "project.access", Authentication::getName);
+    assertTrue(guard.authorize(() -> ben, "").isGranted());
+    List<Function<String, Resource>> wrong =
+        List.of(guarded -> null, guarded -> Resource.NONE, guarded -> new Resource("project", guarded), guarded -> new Resource("project", null));
+    for (var resource : wrong) assertFalse(guard.withResource(resource).authorize(() -> ben, "").isGranted());
+    var evaluator = new UsherPermissionEvaluator(Application.SERVICE, "atelier", Authentication::getName);
+    assertFalse(evaluator.hasPermission(ben, Resource.NONE, "project.access"));
+    assertFalse(evaluator.hasPermission(ben, "", "project", "project.access"));
+    assertFalse(evaluator.hasPermission(ben, "7", "", "project.access"));
+    assertTrue(evaluator.hasPermission(ben, "7", "project", "project.access"));
+    // A colon may be of the code.
+    assertFalse(evaluator.hasPermission(ben, "7", "project", "read:orders"));
+    assertThrows(InvalidQuestionException.class, () -> guard.withLevel(Level.ALLOWED));
   }
 
   private int status(String path, String email) throws Exception {
