@@ -7,6 +7,7 @@ import type { DescMethodServerStreaming, DescMethodUnary, MessageInitShape, Mess
 import { Code, ConnectError, type Transport as Wire } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.ts';
+import { Beginning, FIRST_MS } from './beginning.ts';
 import { errorOf, type UsherError } from './errors.ts';
 import type { Faults, Members, Shape } from './faults.ts';
 import { readDeadline, readKey, readSettings, readTls, readUrl } from './settings.ts';
@@ -22,7 +23,7 @@ export interface ConnectTransportOptions {
   readonly ca?: string | undefined;
   /** The certificate of this caller and its key, as PEM, where the service asks for one. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
-  /** Milliseconds for an answer, retries included; 500 by default. */
+  /** Milliseconds for an answer, retries and connecting included. By default 500, without the time to connect for the first call. */
   readonly deadlineMs?: number | undefined;
 }
 
@@ -52,9 +53,11 @@ class ConnectHttp implements Transport {
   readonly #wire: Wire;
   readonly #agent: HttpAgent;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #deadlineMs: number;
+  /** Undefined: the usual one, without the time to connect. */
+  readonly #deadlineMs: number | undefined;
+  readonly #beginning: Beginning;
 
-  constructor({ url, key, ca, certificate, deadlineMs = DEADLINE_MS }: ConnectTransportOptions) {
+  constructor({ url, key, ca, certificate, deadlineMs }: ConnectTransportOptions) {
     const isTls = new URL(url).protocol === 'https:';
     const identity = certificate === undefined ? {} : certificate;
     const options = { keepAlive: true, ...(ca === undefined ? {} : { ca }), ...identity };
@@ -62,6 +65,7 @@ class ConnectHttp implements Transport {
     this.#wire = createConnectTransport({ baseUrl: url, httpVersion: '1.1', nodeOptions: { agent: this.#agent } });
     this.#headers = key === undefined ? {} : { 'x-internal-api-key': key };
     this.#deadlineMs = deadlineMs;
+    this.#beginning = new Beginning(url, 'is it the address of the gateway (port 8080 by default; gRPC has another)?');
   }
 
   async unary<M extends DescMethodUnary>(
@@ -69,17 +73,19 @@ class ConnectHttp implements Transport {
     request: MessageInitShape<M['input']>,
     { deadlineMs = this.#deadlineMs, signal }: AskOptions = {},
   ): Promise<MessageShape<M['output']>> {
-    const until = performance.now() + deadlineMs;
+    const usual = this.#beginning.isOver ? DEADLINE_MS : FIRST_MS;
+    const until = performance.now() + (deadlineMs ?? usual);
     for (let tries = 0; ; tries++) {
       signal?.throwIfAborted();
       try {
         // Connect tells whole milliseconds, and takes 0 for no deadline.
         const left = Math.max(1, Math.ceil(until - performance.now()));
         const { message } = await this.#wire.unary(method, signal, left, this.#headers, request);
+        this.#beginning.answered();
         return message as MessageShape<M['output']>;
       } catch (thrown) {
         signal?.throwIfAborted();
-        const error = toUsherError(thrown);
+        const error = this.#beginning.failure(toUsherError(thrown));
         const wait = Math.min(MOST_AGAIN_MS, AGAIN_MS * 2 ** tries) * (0.5 + Math.random() / 2);
         const mayRetry = error.code === 'UNAVAILABLE' && tries < MORE_TRIES && performance.now() + wait < until;
         if (!mayRetry) throw error;

@@ -12,8 +12,9 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import { toUsherError } from './errors.ts';
+import { Client, connectivityState, credentials, Metadata } from '@grpc/grpc-js';
+import { Beginning, FIRST_MS } from './beginning.ts';
+import { toUsherError, type UsherError } from './errors.ts';
 import { malformed } from './faults.ts';
 import { DEADLINE_MS, type Transport } from './transport.ts';
 import type { AskOptions } from './types.ts';
@@ -29,7 +30,7 @@ export interface ConnectionOptions {
   readonly ca?: string | undefined;
   /** The certificate of this caller and its key, as PEM, where the service asks for one. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
-  /** Milliseconds for an answer, retries included; 500 by default. */
+  /** Milliseconds for an answer, retries and connecting included. By default 500, without the time to connect for the first call. */
   readonly deadlineMs?: number | undefined;
 }
 
@@ -82,20 +83,60 @@ export class Connection implements Transport {
   readonly #client: Client;
   /** A call waits for the connection, until its deadline. */
   readonly #metadata = new Metadata({ waitForReady: true });
-  readonly #deadlineMs: number;
+  /** Undefined: the usual one, without the time to connect. */
+  readonly #deadlineMs: number | undefined;
+  readonly #beginning: Beginning;
 
   constructor(options: ConnectionOptions) {
-    const { address, key, deadlineMs = DEADLINE_MS } = options;
-    this.#client = new Client(address, securityOf(options), CHANNEL);
+    const { address, key, deadlineMs } = options;
+    const isClear = isCleartext(options);
+    this.#client = new Client(address, isClear ? credentials.createInsecure() : tlsOf(options), CHANNEL);
     if (key !== undefined) this.#metadata.set('x-internal-api-key', key);
     this.#deadlineMs = deadlineMs;
+    const asks = `is it the port of gRPC (50051 by default; REST has another, 8080), and does it speak ${isClear ? 'cleartext' : 'TLS'}?`;
+    this.#beginning = new Beginning(address, asks);
   }
 
   /** Rejects with UsherError. */
   unary<M extends DescMethodUnary>(
     method: M,
     request: Init<M>,
-    { deadlineMs, signal }: AskOptions = {},
+    { deadlineMs = this.#deadlineMs, signal }: AskOptions = {},
+  ): Promise<MessageShape<M['output']>> {
+    if (deadlineMs !== undefined) return this.#call(method, request, deadlineMs, signal);
+    if (this.#beginning.isOver) return this.#call(method, request, DEADLINE_MS, signal);
+    return this.firstDeadline(signal).then((ms) => this.#call(method, request, ms, signal));
+  }
+
+  /** Milliseconds for a call, once it is known whether there is a connection: one that is refused is trouble, and no time to connect. */
+  async firstDeadline(signal?: AbortSignal): Promise<number> {
+    const channel = this.#client.getChannel();
+    const until = Date.now() + FIRST_MS;
+    for (let state = channel.getConnectivityState(true); ; state = channel.getConnectivityState(true)) {
+      if (state === connectivityState.READY) return Math.max(DEADLINE_MS, until - Date.now());
+      const isTrouble = state === connectivityState.TRANSIENT_FAILURE || state === connectivityState.SHUTDOWN;
+      if (isTrouble || Date.now() >= until || signal?.aborted === true) return DEADLINE_MS;
+      await new Promise<void>((resolve) => {
+        const end = (): void => {
+          signal?.removeEventListener('abort', end);
+          resolve();
+        };
+        signal?.addEventListener('abort', end, { once: true });
+        channel.watchConnectivityState(state, until, end);
+      });
+    }
+  }
+
+  /** Says, where nothing has ever answered, what may be the matter. */
+  failure(error: unknown): UsherError {
+    return this.#beginning.failure(toUsherError(error));
+  }
+
+  #call<M extends DescMethodUnary>(
+    method: M,
+    request: Init<M>,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
   ): Promise<MessageShape<M['output']>> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) {
@@ -109,11 +150,13 @@ export class Connection implements Transport {
         (bytes: Buffer) => fromBinary(method.output, bytes) as MessageShape<M['output']>,
         request,
         this.#metadata,
-        { deadline: Date.now() + (deadlineMs ?? this.#deadlineMs) },
+        { deadline: Date.now() + deadlineMs },
         (error, response) => {
           signal?.removeEventListener('abort', abort);
-          if (error === null && response !== undefined) resolve(response);
-          else reject(signal?.aborted === true ? signal.reason : toUsherError(error));
+          if (error === null && response !== undefined) {
+            this.#beginning.answered();
+            resolve(response);
+          } else reject(signal?.aborted === true ? signal.reason : this.failure(error));
         },
       );
       signal?.addEventListener('abort', abort, { once: true });
@@ -142,8 +185,11 @@ export class Connection implements Transport {
   }
 }
 
-function securityOf({ address, plaintext, ca, certificate }: ConnectionOptions) {
-  if (plaintext ?? (ca === undefined && isLoopback(address))) return credentials.createInsecure();
+function isCleartext({ address, plaintext, ca }: ConnectionOptions): boolean {
+  return plaintext ?? (ca === undefined && isLoopback(address));
+}
+
+function tlsOf({ ca, certificate }: ConnectionOptions) {
   const bytes = (pem: string | undefined) => (pem === undefined ? null : Buffer.from(pem));
   return credentials.createSsl(bytes(ca), bytes(certificate?.key), bytes(certificate?.cert));
 }

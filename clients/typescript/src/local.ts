@@ -16,7 +16,7 @@ import { answersOf } from '../../../src/rpc/methods.ts';
 import { PROTO } from '../../../src/rpc/naming.ts';
 import { UpstreamLink } from '../../../src/upstream/link.ts';
 import { remoteFacts } from '../../../src/upstream/remote-facts.ts';
-import { type ConnectionOptions, connectionTo } from './connection.ts';
+import { type Connection, type ConnectionOptions, connectionTo } from './connection.ts';
 import { UnavailableError } from './errors.ts';
 import type { Faults, Members, Shape } from './faults.ts';
 import { engineError } from './local-errors.ts';
@@ -37,8 +37,10 @@ import {
   readBound,
   readConnection,
   readLog,
+  readReady,
   readSettings,
 } from './settings.ts';
+import { DEADLINE_MS } from './transport.ts';
 import type {
   Allowed,
   AskOptions,
@@ -69,8 +71,8 @@ export interface LocalUsherOptions extends ConnectionOptions {
 
 /** `explain`, `subjects`, `resources` and `watch` ask the service. */
 export interface LocalUsher extends Usher {
-  /** Resolves once it follows the service. Rejects with UsherError where that refuses this process. */
-  ready(): Promise<void>;
+  /** Resolves once it follows the service, however long that takes without `deadlineMs`. Rejects with UsherError where that refuses this process. */
+  ready(options?: Pick<AskOptions, 'deadlineMs' | 'signal'>): Promise<void>;
   /**
    * The answer if the facts for it are here; undefined otherwise: then `check` asks for them. Throws UsherError, also when the last
    * word from the service is older than `maxStalenessMs`.
@@ -82,8 +84,11 @@ export interface LocalUsher extends Usher {
   readonly stalenessMs: number;
 }
 
-const DEADLINE_MS = 500;
 const MAX_STALENESS_MS = 5000;
+const TOO_LATE = new UnavailableError('The service was not followed in time', {
+  code: 'DEADLINE_EXCEEDED',
+  reason: 'DEADLINE_EXCEEDED',
+});
 /** As the service names the fields of a question. */
 const PATHS = pathsOf(PROTO_FIELDS);
 /** Decisions that are kept for a megabyte of facts. With its key each takes some 900 bytes: about as much again. */
@@ -119,7 +124,10 @@ class LocalEngine implements LocalUsher {
   readonly #remote: RemoteUsher;
   readonly #answers: ReturnType<typeof answersOf>;
   readonly #maxStalenessMs: number;
-  readonly #deadlineMs: number;
+  /** Undefined: the usual one, without the time to connect. */
+  readonly #deadlineMs: number | undefined;
+  readonly #connection: Connection;
+  #isBegun = false;
   readonly #log: Log;
   readonly #ready: Promise<void>;
   /** The wall clock less the monotonic one when the newest log was asked for: a machine that slept has another. */
@@ -127,14 +135,15 @@ class LocalEngine implements LocalUsher {
   #closed = false;
 
   constructor(options: LocalUsherOptions) {
-    const { maxStalenessMs = MAX_STALENESS_MS, deadlineMs = DEADLINE_MS, ttlMs = 30_000, megabytes = 16 } = options;
+    const { maxStalenessMs = MAX_STALENESS_MS, deadlineMs, ttlMs = 30_000, megabytes = 16 } = options;
     const { address, key, ca, certificate, plaintext, log = console } = options;
     this.#maxStalenessMs = maxStalenessMs;
     this.#deadlineMs = deadlineMs;
     this.#log = log;
     const clock = systemClock;
     // First: it says what is wrong with an address or a certificate.
-    this.#remote = new RemoteUsher(connectionTo(options), { batch: false, log });
+    this.#connection = connectionTo(options);
+    this.#remote = new RemoteUsher(this.#connection, { batch: false, log });
     this.#link = new UpstreamLink({ address, key: key ?? null, ca, certificate, plaintext: plaintext ?? null, clock });
     const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
     const source = remoteFacts({ link: this.#link, ttlMs, clock, log: quiet, head: () => this.#engine.tail.head });
@@ -157,8 +166,21 @@ class LocalEngine implements LocalUsher {
     this.#ready.catch(() => undefined);
   }
 
-  ready(): Promise<void> {
-    return this.#ready;
+  async ready(given?: Pick<AskOptions, 'deadlineMs' | 'signal'>): Promise<void> {
+    const { deadlineMs, signal } = readReady(given);
+    const late = deadlineMs === undefined ? [] : [AbortSignal.timeout(deadlineMs)];
+    await this.#begun(AbortSignal.any(signal === undefined ? late : [...late, signal]), signal);
+  }
+
+  /** Until it follows the service. */
+  async #begun(late: AbortSignal, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await untilAborted(this.#ready, late);
+    } catch (error) {
+      if (signal?.aborted === true) throw signal.reason;
+      throw this.#connection.failure(late.aborted ? TOO_LATE : engineError(error));
+    }
+    this.#isBegun = true;
   }
 
   get stalenessMs(): number {
@@ -265,13 +287,11 @@ class LocalEngine implements LocalUsher {
 
   /** By the service's own RPCs, on the engine here. Waits for facts, and for word from the service, within the deadline. */
   async #ask(method: keyof ReturnType<typeof answersOf>, request: object, options: AskOptions) {
-    const late = AbortSignal.timeout(options.deadlineMs ?? this.#deadlineMs);
+    const given = options.deadlineMs ?? this.#deadlineMs;
+    const usual = this.#isBegun ? DEADLINE_MS : null;
+    const late = AbortSignal.timeout(given ?? usual ?? Math.ceil(await this.#connection.firstDeadline(options.signal)));
     const signal = options.signal === undefined ? late : AbortSignal.any([late, options.signal]);
-    try {
-      await untilAborted(this.#ready, signal);
-    } catch (error) {
-      throw options.signal?.aborted === true ? options.signal.reason : engineError(error);
-    }
+    await this.#begun(signal, options.signal);
     for (;;) {
       try {
         if (this.stalenessMs > this.#maxStalenessMs) await untilAborted(this.#engine.tail.sync(), signal);

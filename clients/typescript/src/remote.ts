@@ -1,9 +1,10 @@
 /** Asks a service or an edge over gRPC. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { PermissionService } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
 import { Batching } from './batching.ts';
 import { type ConnectionOptions, connectionTo } from './connection.ts';
-import { InvalidQuestionError } from './errors.ts';
+import { InvalidQuestionError, UnavailableError } from './errors.ts';
 import type { Faults, Members, Shape } from './faults.ts';
 import { decisionOf, explanationOf, heldOf, isAll, levelOf, sourceOf } from './messages.ts';
 import {
@@ -23,6 +24,7 @@ import {
   readBoolean,
   readConnection,
   readLog,
+  readReady,
   readSettings,
 } from './settings.ts';
 import { inSpan } from './spans.ts';
@@ -201,12 +203,33 @@ export class RemoteUsher implements Usher {
     return watch(this.#transport, options);
   }
 
+  async ready(given?: Pick<AskOptions, 'deadlineMs' | 'signal'>): Promise<void> {
+    const { deadlineMs = READY_MS, signal } = readReady(given);
+    const until = performance.now() + deadlineMs;
+    for (;;) {
+      const left = Math.max(0, until - performance.now());
+      try {
+        await this.#transport.unary(method.check, NOBODY, { deadlineMs: left, signal });
+        return;
+      } catch (error) {
+        if (error instanceof InvalidQuestionError) return;
+        const isOver = !(error instanceof UnavailableError) || performance.now() + READY_PAUSE_MS >= until;
+        if (isOver) throw error;
+      }
+      await pause(READY_PAUSE_MS, undefined, { signal });
+    }
+  }
+
   close(): void {
     this.#transport.close();
   }
 }
 
 const NO_OPTIONS: AskOptions = {};
+const READY_MS = 10_000;
+const READY_PAUSE_MS = 100;
+/** A question about nobody: the answer is no. */
+const NOBODY = { email: 'nobody@usher.invalid', app: 'usher', permission: 'ready' };
 
 /** The same question, answered as fresh as the options say. */
 export function fresh<T extends { minRevision: string }>(fields: T, { minRevision }: AskOptions): T {

@@ -18,11 +18,20 @@ const ASK: Shape = {
     level: 'it is a member of the question',
   },
 };
+const READY: Shape = { name: 'the options of ready', members: ['deadlineMs', 'signal'] };
 const WATCH: Shape = {
   name: 'the options of watch',
   members: ['apps', 'since', 'signal'],
   meant: { app: 'write apps: [app, …]', minRevision: 'write since' },
 };
+
+/** For `ready`. */
+export function readReady(options: unknown): Pick<AskOptions, 'deadlineMs' | 'signal'> {
+  if (options === undefined) return NO_OPTIONS;
+  return readSettings(options, 'options', READY, (members, faults) => {
+    return { deadlineMs: readMs(members, 'deadlineMs', faults), signal: readSignal(members, faults) };
+  });
+}
 
 export interface WatchFields {
   /** Empty for all. */

@@ -13,7 +13,7 @@ import {
   type SubjectFields,
 } from './questions.ts';
 import { orDenied } from './remote.ts';
-import { readAsk, readWatch } from './settings.ts';
+import { readAsk, readReady, readWatch } from './settings.ts';
 import type { Decision, Question, Usher } from './types.ts';
 
 export interface FakeUsher extends Usher {
@@ -121,6 +121,11 @@ class Fake implements FakeUsher {
     yield { revision: REVISION, changes: [], reset: false };
   }
 
+  async ready(options?: Parameters<Usher['ready']>[0]): Promise<void> {
+    readReady(options);
+    if (this.#failing) throw failure();
+  }
+
   close(): void {
     // Nothing is open.
   }
@@ -128,12 +133,16 @@ class Fake implements FakeUsher {
   #decide({ accessLevel, ...about }: CheckFields): Decision {
     const level = LEVELS[accessLevel];
     this.asked.push(questionOf(about, level));
-    if (this.#failing) throw new UnavailableError('The fake fails.', { code: 'UNAVAILABLE', reason: 'UNAVAILABLE' });
+    if (this.#failing) throw failure();
     const held = this.#given.findLast((one) => fits(one, about))?.level ?? null;
     const isEnough = level === undefined || held === 'allowed' || held === 'edit' || held === level;
     const source = held === null ? null : 'role';
     return { allowed: held !== null && isEnough, level: held, source, revision: REVISION };
   }
+}
+
+function failure(): UnavailableError {
+  return new UnavailableError('The fake fails.', { code: 'UNAVAILABLE', reason: 'UNAVAILABLE' });
 }
 
 function questionOf({ email, app, permission, resourceType, resourceId }: About, level: Question['level']): Question {

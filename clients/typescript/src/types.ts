@@ -138,6 +138,11 @@ export interface Usher {
   ): Promise<Reach>;
   /** What changes, until the signal is aborted. Reconnects by itself, with nothing lost. */
   watch(options?: WatchOptions): AsyncIterable<Changes>;
+  /**
+   * Connects, and resolves once the service has answered, within ten seconds by default: then the first question takes no longer than
+   * the others. Rejects with UsherError that says what is wrong with an address, a certificate or a key.
+   */
+  ready(options?: Pick<AskOptions, 'deadlineMs' | 'signal'>): Promise<void>;
   close(): void;
 }
 
