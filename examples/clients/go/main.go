@@ -16,7 +16,12 @@ import (
 func main() {
 	args := append(os.Args[1:], "", "", "", "", "")
 	question := usher.Question{Email: args[0], App: args[1], Permission: args[2]}
-	question.Level = map[string]usher.Level{"view": usher.View, "edit": usher.Edit}[args[3]]
+	levels := map[string]usher.Level{"": usher.None, "any": usher.None, "view": usher.View, "edit": usher.Edit}
+	level, ok := levels[args[3]]
+	if !ok {
+		log.Fatalf("no level is called %q", args[3])
+	}
+	question.Level = level
 	question.Resource.Type, question.Resource.ID, _ = strings.Cut(args[4], ":")
 
 	address := cmp.Or(os.Getenv("USHER_GRPC"), "localhost:50051")

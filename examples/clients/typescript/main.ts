@@ -2,7 +2,8 @@
 import { createUsher } from '@usher-service/client';
 
 const [email = '', app = '', permission = '', asked, record] = process.argv.slice(2);
-const level = asked === 'view' || asked === 'edit' ? asked : undefined;
+// Any other word is refused by the client.
+const level = asked === undefined || asked === 'any' ? undefined : (asked as 'view' | 'edit');
 const [type = '', id = ''] = record?.split(/:(.*)/s) ?? [];
 const resource = record === undefined ? undefined : { type, id };
 
