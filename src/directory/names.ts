@@ -1,6 +1,7 @@
 /** Names of people: their sources, and the requests to the identity provider (docs/reference/people.md#names). */
 
 import { hasForbiddenCharacters, isLongerThan } from '../base/grammar.ts';
+import type { Subject } from '../persistence/accounts.ts';
 import type { Tx } from '../persistence/database.ts';
 import type { Names } from '../persistence/directory/profiles.ts';
 
@@ -24,11 +25,11 @@ export interface NameDirectory {
    */
   inTurn<T>(person: number, signal: AbortSignal, work: (turn: NameTurn) => Promise<T>): Promise<T>;
   /**
-   * Writes the given names (null clears one) to the user with this address and leaves the others unchanged.
-   * Resolves when the provider has accepted them. Rejects with IDP_UNREACHABLE, also when the outcome is unknown, or with
+   * Writes the given names (null clears the displayed one) to the user of the account, else with its address, and leaves the others
+   * unchanged. Resolves when the provider has accepted them. Rejects with IDP_UNREACHABLE, also when the outcome is unknown, or with
    * IDP_REJECTED, also where it has no such user: then nothing is stored here.
    */
-  writeNames(email: string, names: Partial<Names>): Promise<void>;
+  writeNames(account: Subject & { readonly email: string }, names: Partial<Names>): Promise<void>;
 }
 
 /** Whether a name from another source can be stored. */

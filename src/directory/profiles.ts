@@ -137,13 +137,14 @@ export class Profiles {
     const names = namesIn(directory === null ? changed : withoutUnknownNames(profile, update));
     if (Object.keys(changed).length === 0 && Object.keys(names).length === 0) return this.#toRecord(profile);
     if (directory === null || Object.keys(names).length === 0) return await this.#store(profile, changed, names, null);
+    refuseCleared(names);
     // One change of names at a time, so that the last one here is also the last at the provider.
     return await directory.inTurn(profile.id, by.signal, async (turn) => {
       // Check the references first: a refusal after the provider's write would be too late.
       await database.change(async (tx) => ({ result: await references(tx, changed), scopes: [] }));
       // A caller who got a timeout must not see the change take effect later.
       by.signal.throwIfAborted();
-      await directory.writeNames(caller.email, names);
+      await directory.writeNames(caller, names);
       return await this.#store(profile, changed, names, turn);
     });
   }
@@ -240,6 +241,14 @@ function withoutUnknownNames(profile: ProfileRow, update: ProfileUpdate): Profil
       ([field, value]) => value !== null || !NAMES.some((name) => name === field && profile[name] === null),
     ),
   );
+}
+
+/** The provider demands a first and a last name of everybody: it would refuse the whole write. */
+function refuseCleared(names: Partial<Names>): void {
+  const cleared = (['firstName', 'lastName'] as const).filter((name) => names[name] === null);
+  if (cleared.length === 0) return;
+  const message = 'cannot be cleared: the identity provider demands a name of 1 to 200 characters';
+  throw validationFailed(cleared.map((path) => ({ path, message })));
 }
 
 function namesIn(update: ProfileUpdate): Partial<Names> {

@@ -5,53 +5,23 @@
 
 import { z } from 'zod';
 import { UsherError } from '../base/errors.ts';
+import {
+  Apps,
+  ChangedEmailProvider,
+  EmailProviders,
+  LabelPolicy,
+  Made,
+  Named,
+  NewApp,
+  NewEmailProvider,
+  NewOrganization,
+  OneEmailProvider,
+  OneOrganization,
+  OneUser,
+  Organizations,
+  Users,
+} from './admin-answers.ts';
 import { type IdpClient, IdpCode, IdpRefusal, type IdpRequest, unreachable } from './client.ts';
-
-const id = z.string().min(1);
-const text = z.string().default('');
-
-const EmailProviders = z.object({
-  result: z
-    .array(
-      z.object({
-        id,
-        description: text,
-        http: z.object({ endpoint: text, signingKey: text }).optional(),
-      }),
-    )
-    .default([]),
-});
-const NewEmailProvider = z.object({ id, signingKey: text });
-const ChangedEmailProvider = z.object({ signingKey: text });
-const Organizations = z.object({
-  result: z.array(z.object({ id, state: text, name: text, primaryDomain: text })).default([]),
-});
-const NewOrganization = z.object({ organizationId: id });
-const LabelPolicy = z.object({
-  policy: z.looseObject({ primaryColor: text, logoUrl: text, isDefault: z.boolean().default(false) }),
-  isDefault: z.boolean().default(false),
-});
-const Named = z.object({ result: z.array(z.object({ id, name: text })).default([]) });
-const Apps = z.object({
-  result: z.array(z.object({ id, name: text, oidcConfig: z.object({ clientId: text }).optional() })).default([]),
-});
-const Made = z.object({ id });
-const NewApp = z.object({ appId: id, clientId: id });
-/** A person among the provider's users; its machines have none of this. */
-export const Human = z.object({
-  profile: z.object({ givenName: text, familyName: text, displayName: text }).optional(),
-  email: z.object({ email: text }).optional(),
-});
-const Users = z.object({
-  result: z
-    .array(
-      z.object({
-        userId: id,
-        human: Human.optional(),
-      }),
-    )
-    .default([]),
-});
 
 export interface EmailProvider {
   id: string;
@@ -68,7 +38,7 @@ export interface IdpOrganization {
   primaryDomain: string | null;
 }
 
-interface IdpUser {
+export interface IdpUser {
   id: string;
   givenName: string;
   familyName: string;
@@ -117,6 +87,15 @@ export class AdminApi {
     }));
   }
 
+  /** The one with that id, which shows at once what the search shows later; null without it, undefined where the provider lacks the call. */
+  async emailProvider(id: string): Promise<EmailProvider | null | undefined> {
+    const path = `/admin/v1/email/${encodeURIComponent(id)}`;
+    const found = await this.#byId(OneEmailProvider, { method: 'GET', path });
+    if (found === null || found === undefined) return found;
+    const { http, description } = found.config;
+    return { id: found.config.id, description, endpoint: http?.endpoint ?? '', signingKey: http?.signingKey || null };
+  }
+
   /** Creates it inactive. The provider reveals the key here and never again. */
   async createEmailProvider(settings: { endpoint: string; description: string }): Promise<{
     id: string;
@@ -140,6 +119,15 @@ export class AdminApi {
   async activateEmailProvider(id: string): Promise<void> {
     const path = `/admin/v1/email/${encodeURIComponent(id)}/_activate`;
     await unlessUnchanged(this.#client.call({ method: 'POST', path, body: {}, repeatable: true }));
+  }
+
+  /** The one with that id, as `emailProvider`; through the search where the provider lacks the call. */
+  async organization(id: string): Promise<IdpOrganization | null> {
+    const path = `/admin/v1/orgs/${encodeURIComponent(id)}`;
+    const found = await this.#byId(OneOrganization, { method: 'GET', path });
+    if (found === null || found === undefined) return (await this.organizations({ id }))[0] ?? null;
+    const { primaryDomain, ...org } = found.org;
+    return { ...org, state: org.state.replace(/^ORG_/, 'ORGANIZATION_'), primaryDomain: primaryDomain || null };
   }
 
   /** All organizations, or those with exactly that id or name. */
@@ -183,16 +171,23 @@ export class AdminApi {
       await this.#client.call({ ...primary, body: {}, repeatable: true });
     } catch (error) {
       if (!(error instanceof IdpRefusal)) throw error;
+      // The organization does not have it, because another one has.
+      if (error.idpCode === IdpCode.NOT_FOUND) throw taken ?? error;
       // One code for two cases: it is the primary domain already, or it is not verified.
-      const [known] = await this.organizations({ id: org });
-      if (known?.primaryDomain === domain) return;
-      // Taken by another organization.
-      throw taken ?? error;
+      if (error.idpCode !== IdpCode.FAILED_PRECONDITION) throw error;
+      if ((await this.organization(org))?.primaryDomain === domain) return;
+      throw new UsherError(
+        'IDP_REJECTED',
+        `The organization does not have ${domain} as its domain yet: the identity provider wants it verified. Prove it there by DNS, then repeat this. (${error.message})`,
+        { details: { idp: error.details?.idp } },
+      );
     }
   }
 
   async label(org: string): Promise<Label> {
-    const { policy, isDefault } = await this.#ask(LabelPolicy, { method: 'GET', path: LABEL, org });
+    // The stored one: another call shows the published one only, and says "default" of a look that was stored and never published.
+    const stored = await this.#byId(LabelPolicy, { method: 'GET', path: `${LABEL}/_preview`, org });
+    const { policy, isDefault } = stored ?? (await this.#ask(LabelPolicy, { method: 'GET', path: LABEL, org }));
     const fields = Object.entries(policy).filter(([name]) => !READ_ONLY_LABEL.test(name));
     return {
       primaryColor: policy.primaryColor,
@@ -202,10 +197,17 @@ export class AdminApi {
     };
   }
 
-  /** Writes the whole look: omitted fields are reset. An unchanged write is a success. */
+  /** Writes the whole look: omitted fields are reset. An unchanged write is a success, and so is one that was made already. */
   async putLabel(org: string, fields: Label['fields'], isNew: boolean): Promise<void> {
-    const method = isNew ? 'POST' : 'PUT';
-    await unlessUnchanged(this.#client.call({ method, path: LABEL, org, body: fields, repeatable: !isNew }));
+    const write = (method: 'POST' | 'PUT') =>
+      unlessUnchanged(this.#client.call({ method, path: LABEL, org, body: fields, repeatable: method === 'PUT' }));
+    try {
+      await write(isNew ? 'POST' : 'PUT');
+    } catch (error) {
+      const otherwise = hasCode(error, isNew ? IdpCode.ALREADY_EXISTS : IdpCode.NOT_FOUND);
+      if (!otherwise) throw error;
+      await write(isNew ? 'PUT' : 'POST');
+    }
   }
 
   async uploadLogo(org: string, file: NonNullable<IdpRequest['file']>): Promise<void> {
@@ -263,6 +265,18 @@ export class AdminApi {
     return await this.#ask(NewApp, { method: 'POST', path: `${appsOf(project)}/oidc`, org, body });
   }
 
+  /** The person with that id; null for an unknown one and for a machine. Its address is as the provider writes it. */
+  async user(id: string): Promise<(IdpUser & { email: string; state: string; orgId: string }) | null> {
+    const path = `/v2/users/${encodeURIComponent(id)}`;
+    const found = await this.#byId(OneUser, { method: 'GET', path });
+    const human = found?.user.human;
+    if (found === null || found === undefined || human === undefined) return null;
+    const { givenName = '', familyName = '', displayName = '' } = human.profile ?? {};
+    const { userId, state, details } = found.user;
+    const orgId = details?.resourceOwner ?? '';
+    return { id: userId, givenName, familyName, displayName, email: human.email?.email ?? '', state, orgId };
+  }
+
   /** The user with that address, or null. */
   async findUser(email: string): Promise<IdpUser | null> {
     const emailQuery = { emailAddress: email, method: 'TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE' };
@@ -281,6 +295,29 @@ export class AdminApi {
   async setNames({ id, ...profile }: IdpUser): Promise<void> {
     const path = `/v2/users/human/${encodeURIComponent(id)}`;
     await unlessUnchanged(this.#client.call({ method: 'PUT', path, body: { profile }, repeatable: true }));
+  }
+
+  /** Whether the project is there; undefined where the provider lacks the call. */
+  async hasProject(org: string, project: string): Promise<boolean | undefined> {
+    const path = `/management/v1/projects/${encodeURIComponent(project)}`;
+    return isThere(await this.#byId(z.unknown(), { method: 'GET', path, org }));
+  }
+
+  /** As `hasProject`. */
+  async hasApp(org: string, project: string, app: string): Promise<boolean | undefined> {
+    const path = `${appsOf(project)}/${encodeURIComponent(app)}`;
+    return isThere(await this.#byId(z.unknown(), { method: 'GET', path, org }));
+  }
+
+  /** Null for an unknown id; undefined where the provider lacks the call. */
+  async #byId<S extends z.ZodType>(schema: S, request: IdpRequest): Promise<z.output<S> | null | undefined> {
+    try {
+      return await this.#ask(schema, request);
+    } catch (error) {
+      if (!(error instanceof IdpRefusal) || !UNKNOWN_PATH.has(error.idpStatus)) throw error;
+      // A path that is not there has an error of the gateway, without an id in its words.
+      return error.idpStatus === 404 && /\([A-Z][A-Za-z0-9]*-[A-Za-z0-9]+\)/.test(error.message) ? null : undefined;
+    }
   }
 
   async #ask<S extends z.ZodType>(schema: S, request: IdpRequest): Promise<z.output<S>> {
@@ -308,6 +345,10 @@ const UNKNOWN_PATH: ReadonlySet<number> = new Set([404, 405, 501]);
 
 /** Links into the provider's assets, and members that it sets itself. */
 const READ_ONLY_LABEL = /^(?:.*Url|.*UrlDark|isDefault|details)$/;
+
+function isThere(found: unknown): boolean | undefined {
+  return found === undefined ? undefined : found !== null;
+}
 
 function appsOf(project: string): string {
   return `/management/v1/projects/${encodeURIComponent(project)}/apps`;

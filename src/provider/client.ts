@@ -20,12 +20,20 @@ export class IdpRefusal extends UsherError {
     const taken = code === IdpCode.ALREADY_EXISTS;
     super(
       taken ? 'ALREADY_EXISTS' : 'IDP_REJECTED',
-      taken ? `It exists at the identity provider already: ${words}` : `The identity provider refused: ${words}`,
+      taken
+        ? `It exists at the identity provider already: ${words}`
+        : `The identity provider refused: ${words}${hintOf(words)}`,
       { details: { idp: { status, code, message: words } } },
     );
     this.idpCode = code;
     this.idpStatus = status;
   }
+}
+
+/** What to do about refusals whose words do not say it. */
+function hintOf(words: string): string {
+  if (!/Blocked\.Endpoint|DeniedURL/.test(words)) return '';
+  return '. Its HTTPClient.DenyList refuses private, loopback and carrier-grade addresses: take the one of this service out there, or give it a public one.';
 }
 
 /** The provider asked to be left alone for a while: 429 or 503 with Retry-After. An IDP_UNREACHABLE like other trouble. */

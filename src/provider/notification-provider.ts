@@ -15,6 +15,7 @@ import { type AdminApi, type EmailProvider, hasCode } from './admin-api.ts';
 import { administerProvider, type Done, ProviderLocks } from './administration.ts';
 import { type IdpClient, IdpCode } from './client.ts';
 import { PROVIDER_SETTING } from './mail/provider-setting.ts';
+import { Making } from './making.ts';
 
 interface NotificationProviderStatus {
   /** Set up and activated, and its e-mails can be verified. */
@@ -32,6 +33,9 @@ type Stored = z.output<typeof Stored>;
 
 const DESCRIPTION = 'Usher';
 const ENDPOINT = '/api/idp/notifications/email';
+/** Versions of the provider before signing keys for e-mail (ZITADEL before 4.0 of August 2025) return none. */
+const NO_KEY =
+  'The identity provider returned no signing key: its version does not sign e-mails yet. Update it (ZITADEL 4.0 or newer), then set this up again.';
 /** The provider's keys are 36 letters and digits; a masked one does not match. */
 const SIGNING_KEY = /^[A-Za-z0-9]{16,}$/;
 
@@ -48,9 +52,11 @@ interface NotificationProviderOptions {
 export class NotificationProvider {
   readonly #options: NotificationProviderOptions;
   readonly #locks: ProviderLocks;
+  readonly #making: Making;
 
   constructor(options: NotificationProviderOptions) {
     this.#options = options;
+    this.#making = new Making(options.database);
     this.#locks = new ProviderLocks(options);
   }
 
@@ -107,8 +113,7 @@ export class NotificationProvider {
 
   async #setUp(done: Done): Promise<void> {
     const known = await this.#stored();
-    const found = this.#pick(await this.#options.api.emailProviders(), known);
-    const { id, signingKey, step } = found === undefined ? await this.#create() : await this.#adopt(found, known);
+    const { id, signingKey, step } = await this.#findOrMake(known);
     // Stored before anything else is tried: without it the provider's e-mails could not be verified.
     const stored = {
       providerId: id,
@@ -120,6 +125,29 @@ export class NotificationProvider {
     await this.#activate(stored, done);
   }
 
+  async #findOrMake(known: Stored | null) {
+    const { api } = this.#options;
+    // Read by its id: the search shows what was made a moment ago only later, and a second one would be made.
+    const stored = known === null ? null : await api.emailProvider(known.providerId);
+    if (stored !== null && stored !== undefined) return await this.#adopt(stored, known);
+    const made: { key?: string } = {};
+    const id = await this.#making.once<string>('notification-provider', {
+      isThere: async (one) => {
+        const found = await api.emailProvider(one);
+        return found === undefined ? undefined : found !== null;
+      },
+      find: async () => this.#pick(await api.emailProviders(), known)?.id ?? null,
+      make: async () => {
+        const created = await api.createEmailProvider({ endpoint: this.#endpoint, description: DESCRIPTION });
+        made.key = created.signingKey;
+        return created.id;
+      },
+    });
+    if (made.key !== undefined) return { id, signingKey: made.key || (await this.#swapKey(id)), step: 'created' };
+    const found = (await api.emailProvider(id)) ?? (await api.emailProviders()).find((one) => one.id === id);
+    return await this.#adopt(found ?? { id, description: DESCRIPTION, endpoint: '', signingKey: null }, known);
+  }
+
   /** The provider with the stored id, else one that sends to this endpoint: from an earlier try whose answer was lost. */
   #pick(providers: readonly EmailProvider[], known: Stored | null): EmailProvider | undefined {
     const here = providers.filter(({ endpoint }) => endpoint === this.#endpoint);
@@ -128,12 +156,6 @@ export class NotificationProvider {
       here.find(({ description }) => description === DESCRIPTION) ??
       here[0]
     );
-  }
-
-  async #create() {
-    const settings = { endpoint: this.#endpoint, description: DESCRIPTION };
-    const { id, signingKey } = await this.#options.api.createEmailProvider(settings);
-    return { id, signingKey: signingKey === '' ? await this.#swapKey(id) : signingKey, step: 'created' };
   }
 
   async #adopt(found: EmailProvider, known: Stored | null) {
@@ -151,7 +173,7 @@ export class NotificationProvider {
   async #swapKey(id: string): Promise<string> {
     const settings = { endpoint: this.#endpoint, description: DESCRIPTION, newKey: true };
     const key = await this.#options.api.updateEmailProvider(id, settings);
-    if (key === null) throw new UsherError('IDP_REJECTED', 'The identity provider did not return a signing key.');
+    if (key === null) throw new UsherError('IDP_REJECTED', NO_KEY);
     return key;
   }
 

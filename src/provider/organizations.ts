@@ -7,11 +7,12 @@ import type { Config } from '../config/config.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import { keepOrganization } from '../persistence/provider/organizations.ts';
-import { claimSetting, dropSetting, getSetting, putSetting } from '../persistence/settings.ts';
+import { dropSetting, getSetting, putSetting } from '../persistence/settings.ts';
 import type { AdminApi, IdpApp, IdpOrganization } from './admin-api.ts';
 import { administerProvider, type Done, ProviderLocks } from './administration.ts';
 import { type IdpClient, IdpCode, IdpRefusal } from './client.ts';
 import { fetchLogo, type Logo } from './logo.ts';
+import { Making, search } from './making.ts';
 
 export type { IdpOrganization } from './admin-api.ts';
 
@@ -48,9 +49,11 @@ interface OrganizationsOptions {
 export class Organizations {
   readonly #options: OrganizationsOptions;
   readonly #locks: ProviderLocks;
+  readonly #making: Making;
 
   constructor(options: OrganizationsOptions) {
     this.#options = options;
+    this.#making = new Making(options.database);
     this.#locks = new ProviderLocks(options);
   }
 
@@ -67,29 +70,40 @@ export class Organizations {
     return await this.#administer(by, write, `name:${name.toLowerCase()}`, async (done) => {
       const { api } = this.#options;
       const unfinished = `idp.organization-underway:${name.toLowerCase()}`;
-      const first = await this.#change((tx) => claimSetting(tx, unfinished, true));
-      const id = await this.#make(name, first, unfinished, done);
+      const id = await this.#make(name, unfinished, done);
       await api.setPrimaryDomain(id, domain);
       done({ action: 'organization.domain_set', subject: id, after: { domain } });
+      const made = await api.organization(id);
+      // The last step: a caller who hears of a failure before this may repeat it, and is not told that it exists.
       await this.#change((tx) => dropSetting(tx, unfinished));
-      const [made] = await api.organizations({ id });
-      return made ?? { id, name, state: 'ORGANIZATION_STATE_ACTIVE', primaryDomain: domain };
+      return { id, name, state: made?.state || 'ORGANIZATION_STATE_ACTIVE', primaryDomain: domain };
     });
   }
 
-  async #make(name: string, first: boolean, unfinished: string, done: Done): Promise<string> {
-    const { api } = this.#options;
+  /** The id of a new organization, or of one that an earlier try made and could not complete. */
+  async #make(name: string, unfinished: string, done: Done): Promise<string> {
+    const { api, database } = this.#options;
+    // `true`: an earlier try ended without an answer.
+    const left = await database.read((tx) => getSetting(tx, unfinished));
+    if (typeof left === 'string' && (await api.organization(left)) !== null) return left;
+    await this.#change((tx) => putSetting(tx, unfinished, true));
     try {
       const id = await api.createOrganization(name);
+      await this.#change((tx) => putSetting(tx, unfinished, id));
       done({ action: 'organization.created', subject: id, after: { name } });
       return id;
     } catch (error) {
       // Without an answer it may exist now. A refusal means that at least this try did not create it.
       if (!(error instanceof IdpRefusal)) throw error;
-      const taken = error.idpCode === IdpCode.ALREADY_EXISTS;
-      const [left] = taken && !first ? await api.organizations({ name }) : [];
-      if (left !== undefined) return left.id;
-      if (taken || first) await this.#change((tx) => dropSetting(tx, unfinished));
+      if (error.idpCode === IdpCode.ALREADY_EXISTS && left === true) {
+        const found = await search(async () => (await api.organizations({ name }))[0] ?? null, true);
+        if (found !== null && found !== undefined) {
+          await this.#change((tx) => putSetting(tx, unfinished, found.id));
+          return found.id;
+        }
+      } else if (left !== true) {
+        await this.#change((tx) => dropSetting(tx, unfinished));
+      }
       throw error;
     }
   }
@@ -109,7 +123,7 @@ export class Organizations {
       await this.#writeLabel(orgId, primaryColor, logo);
       done(branded(orgId, primaryColor, logoUrl));
       const { primaryColor: color, logoUrl: kept } = await api.label(orgId);
-      return { orgId, primaryColor: color || null, logoUrl: kept };
+      return { orgId, primaryColor: (primaryColor ?? color) || null, logoUrl: kept };
     });
   }
 
@@ -149,42 +163,29 @@ export class Organizations {
 
   async #project(orgId: string, name: string, done: Done): Promise<string> {
     const { api } = this.#options;
-    return await this.#findOrMake(
-      `${orgId}:project:${name}`,
-      await api.findProject(orgId, name),
-      async () => await api.createProject(orgId, name),
-      (id) => done({ action: 'organization.project_created', subject: orgId, after: { projectId: id, name } }),
-    );
+    return await this.#making.once<string>(`${orgId}:project:${name}`, {
+      isThere: (id) => api.hasProject(orgId, id),
+      find: () => api.findProject(orgId, name),
+      make: async () => {
+        const id = await api.createProject(orgId, name);
+        done({ action: 'organization.project_created', subject: orgId, after: { projectId: id, name } });
+        return id;
+      },
+    });
   }
 
   async #client(orgId: string, projectId: string, wanted: NewClient, done: Done): Promise<IdpApp> {
     const { api } = this.#options;
     const { appName: name, redirectUris } = wanted;
-    return await this.#findOrMake(
-      `${orgId}:app:${projectId}:${name}`,
-      await api.findApp(orgId, projectId, name),
-      async () => await api.createApp(orgId, projectId, { name, redirectUris }),
-      (app) => done({ action: 'organization.client_created', subject: orgId, after: { ...app, name, redirectUris } }),
-    );
-  }
-
-  /**
-   * `found` undefined: the provider does not support the search by name. Then the record of an earlier try stands for its
-   * answer.
-   */
-  async #findOrMake<T extends string | IdpApp>(
-    key: string,
-    found: T | null | undefined,
-    make: () => Promise<T>,
-    done: (made: T) => void,
-  ): Promise<T> {
-    const setting = `idp.made:${key}`;
-    const known = found === undefined ? await this.#options.database.read((tx) => getSetting(tx, setting)) : found;
-    if (known !== null && known !== undefined) return known as T;
-    const made = await make();
-    done(made);
-    await this.#change((tx) => putSetting(tx, setting, made));
-    return made;
+    return await this.#making.once<IdpApp>(`${orgId}:app:${projectId}:${name}`, {
+      isThere: ({ appId }) => api.hasApp(orgId, projectId, appId),
+      find: () => api.findApp(orgId, projectId, name),
+      make: async () => {
+        const app = await api.createApp(orgId, projectId, { name, redirectUris });
+        done({ action: 'organization.client_created', subject: orgId, after: { ...app, name, redirectUris } });
+        return app;
+      },
+    });
   }
 
   /** The configuration takes precedence over stored assignments: another application would never be used. */
@@ -209,8 +210,7 @@ export class Organizations {
 
   /** A management call for an unknown organization would act on the provider's own. */
   async #refuseUnknown(orgId: string): Promise<void> {
-    const [found] = await this.#options.api.organizations({ id: orgId });
-    if (found === undefined)
+    if ((await this.#options.api.organization(orgId)) === null)
       throw new UsherError('NOT_FOUND', 'The identity provider has no organization with this id.');
   }
 

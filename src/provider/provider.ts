@@ -84,10 +84,10 @@ export function buildProvider(options: ProviderOptions): Provider {
 
 /** Null where no provider is configured: names are then stored here only (docs/reference/people.md#names). */
 export function nameDirectory(
-  options: Pick<ProviderOptions, 'outbound' | 'database' | 'clock'> & { config: Pick<Config, 'idp'> },
+  options: Pick<ProviderOptions, 'outbound' | 'database' | 'clock'> & { config: Pick<Config, 'auth' | 'idp'> },
 ): NameDirectory | null {
-  const { idp } = options.config;
+  const { idp, auth } = options.config;
   if (idp.apiUrl === null) return null;
   const api = new AdminApi(new IdpClient({ idp, outbound: options.outbound }));
-  return new IdpNames(api, new ProviderLocks(options));
+  return new IdpNames(api, new ProviderLocks(options), auth.issuer);
 }

@@ -8,7 +8,8 @@ import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import { normalizeEmail } from '../base/grammar.ts';
 import { sleep } from '../base/wait.ts';
-import { Human, parsed } from './admin-api.ts';
+import { Human } from './admin-answers.ts';
+import { parsed } from './admin-api.ts';
 import { IdpBusy, type IdpClient, unreachable } from './client.ts';
 
 const text = z.string().default('');

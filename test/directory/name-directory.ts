@@ -21,11 +21,11 @@ export class FakeDirectory implements NameDirectory {
   answering: Promise<void> | null = null;
 
   constructor(database: Database, clock: Pick<Clock, 'bytes' | 'monotonic'> = systemClock) {
-    const real = new IdpNames({} as AdminApi, new ProviderLocks({ database, clock }));
+    const real = new IdpNames({} as AdminApi, new ProviderLocks({ database, clock }), null);
     this.inTurn = (...turn) => real.inTurn(...turn);
   }
 
-  async writeNames(email: string, names: Partial<Names>): Promise<void> {
+  async writeNames({ email }: { email: string }, names: Partial<Names>): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, this.delayMs()));
     if (this.fault) throw this.fault;
     this.written.push(names);

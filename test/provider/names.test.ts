@@ -75,6 +75,22 @@ describe('names at the provider', () => {
     expect(world.idp.count('PUT', '/201')).toBe(0);
   });
 
+  test('a first or last name cannot be cleared, because the provider demands them', async () => {
+    await world.root.put(ME, { firstName: 'Ada', lastName: 'Lovelace', displayName: 'Ada L.' });
+    world.idp.calls.length = 0;
+    for (const name of ['firstName', 'lastName']) {
+      const answer = await world.root.put(ME, { [name]: null, displayName: 'Other' });
+      expect([answer.status, answer.body.details.issues]).toEqual([
+        400,
+        [{ path: name, message: 'cannot be cleared: the identity provider demands a name of 1 to 200 characters' }],
+      ]);
+    }
+    expect(world.idp.calls).toEqual([]);
+    expect((await world.root.get(ME)).body.data).toMatchObject({ firstName: 'Ada', displayName: 'Ada L.' });
+    expect((await world.root.put(ME, { displayName: null })).status).toBe(200);
+    expect(world.idp.state.users[0]?.profile).toEqual({ givenName: 'Ada', familyName: 'Lovelace', displayName: '' });
+  });
+
   test('names that the provider cannot hold are not sent, and repeating a write is harmless', async () => {
     expect((await world.root.put(ME, { theme: 'dark' })).status).toBe(200);
     expect(world.idp.calls).toEqual([]);

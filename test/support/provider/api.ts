@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 
 import type { Uploaded } from './multipart.ts';
-import { ApiError, type EmailProviderRow, type IdpState, newId, type OrgRow } from './state.ts';
+import { ApiError, type EmailProviderRow, type IdpState, newId, type OrgRow, type UserRow } from './state.ts';
 
 export interface ApiRequest {
   method: string;
@@ -35,31 +35,59 @@ const HANDLERS: readonly (readonly [string, RegExp, Handler])[] = [
   [
     'POST',
     /^\/admin\/v1\/email\/_search$/,
-    (state) => ({ body: { details, result: state.emailProviders.map(shownProvider) } }),
+    (state) => ({
+      body: { details, result: settled(state, state.emailProviders).map((row) => shownProvider(state, row)) },
+    }),
   ],
   ['POST', /^\/admin\/v1\/email\/http$/, createEmailProvider],
+  ['GET', /^\/admin\/v1\/email\/([^/]+)$/, readEmailProvider],
   ['PUT', /^\/admin\/v1\/email\/http\/([^/]+)$/, updateEmailProvider],
   ['POST', /^\/admin\/v1\/email\/([^/]+)\/_activate$/, activateEmailProvider],
   ['POST', /^\/v2\/organizations\/_search$/, searchOrganizations],
   ['POST', /^\/v2\/organizations$/, createOrganization],
+  ['GET', /^\/admin\/v1\/orgs\/([^/]+)$/, readOrganization],
   ['POST', /^\/management\/v1\/orgs\/me\/domains$/, addDomain],
   ['POST', /^\/management\/v1\/orgs\/me\/domains\/([^/]+)\/_set_primary$/, setPrimary],
   ['GET', /^\/management\/v1\/policies\/label$/, readLabel],
+  ['GET', /^\/management\/v1\/policies\/label\/_preview$/, previewLabel],
   ['POST', /^\/management\/v1\/policies\/label$/, createLabel],
   ['PUT', /^\/management\/v1\/policies\/label$/, updateLabel],
   ['POST', /^\/management\/v1\/policies\/label\/_activate$/, activateLabel],
   ['POST', /^\/assets\/v1\/org\/policy\/label\/logo$/, uploadLogo],
   ['POST', /^\/management\/v1\/projects\/_search$/, searchProjects],
   ['POST', /^\/management\/v1\/projects$/, createProject],
+  ['GET', /^\/management\/v1\/projects\/([^/]+)$/, readProject],
   ['POST', /^\/management\/v1\/projects\/([^/]+)\/apps\/_search$/, searchApps],
   ['POST', /^\/management\/v1\/projects\/([^/]+)\/apps\/oidc$/, createApp],
+  ['GET', /^\/management\/v1\/projects\/([^/]+)\/apps\/([^/]+)$/, readApp],
   ['POST', /^\/v2\/users$/, searchUsers],
+  ['GET', /^\/v2\/users\/([^/]+)$/, readUser],
   ['PUT', /^\/v2\/users\/human\/([^/]+)$/, updateUser],
 ];
 
-function shownProvider({ id, active, description, endpoint }: EmailProviderRow) {
+function shownProvider({ revealsKeys }: IdpState, { id, active, description, endpoint, signingKey }: EmailProviderRow) {
   const state = active ? 'EMAIL_PROVIDER_ACTIVE' : 'EMAIL_PROVIDER_INACTIVE';
-  return { id, details, state, description, http: { endpoint } };
+  return { id, details, state, description, http: { endpoint, ...(revealsKeys ? { signingKey } : {}) } };
+}
+
+function readEmailProvider(state: IdpState, _body: Body, [id]: string[]): ApiAnswer {
+  const row = present(
+    state.emailProviders.find((one) => one.id === id),
+    'SMTP configuration not found (QUERY-fwofw)',
+  );
+  return { body: { config: shownProvider(state, row) } };
+}
+
+/** Rows that a search shows: projections lag behind writes. */
+function settled<Row extends object>({ searchLagMs, madeAt }: IdpState, rows: readonly Row[]): Row[] {
+  const now = Date.now();
+  return rows.filter((row) => (madeAt.get(row) ?? 0) <= now - searchLagMs);
+}
+
+/** Addresses that the provider's HTTPClient.DenyList refuses by default. */
+function refuseDenied({ deniesPrivate }: IdpState, endpoint: string, message: string): void {
+  if (deniesPrivate && /^https?:\/\/(?:localhost|127\.|10\.|192\.168\.|100\.64\.|\[::1\])/.test(endpoint))
+    throw new ApiError(3, message);
 }
 
 function newKey(): string {
@@ -77,8 +105,10 @@ function createEmailProvider(state: IdpState, { endpoint, description }: Body): 
     endpoint: required(endpoint, 'endpoint'),
     signingKey: newKey(),
   };
+  refuseDenied(state, row.endpoint, 'Errors.NotificationProvider.Blocked.Endpoint (COMMAND-Uf0294nKls)');
   state.emailProviders.push(row);
-  return { body: { details, id: row.id, signingKey: row.signingKey } };
+  state.madeAt.set(row, Date.now());
+  return { body: { details, id: row.id, signingKey: state.signsMails ? row.signingKey : '' } };
 }
 
 function updateEmailProvider(state: IdpState, body: Body, [id]: string[]): ApiAnswer {
@@ -89,13 +119,10 @@ function updateEmailProvider(state: IdpState, body: Body, [id]: string[]): ApiAn
   const swap = body.expirationSigningKey === '0s';
   const endpoint = required(body.endpoint, 'endpoint');
   const description = typeof body.description === 'string' ? body.description : '';
-  if (!swap && row.endpoint === endpoint && row.description === description) {
-    throw new ApiError(9, 'No changes (COMMAND-lh3op)');
-  }
   Object.assign(row, { endpoint, description });
   // The old key is worth nothing from now on.
   if (swap) row.signingKey = newKey();
-  return { body: { details, signingKey: swap ? row.signingKey : '' } };
+  return { body: { details, signingKey: swap && state.signsMails ? row.signingKey : '' } };
 }
 
 function activateEmailProvider(state: IdpState, _body: Body, [id]: string[]): ApiAnswer {
@@ -111,7 +138,7 @@ function activateEmailProvider(state: IdpState, _body: Body, [id]: string[]): Ap
 function searchOrganizations(state: IdpState, body: Body): ApiAnswer {
   const { offset = '0', limit = 100 } = (body.query ?? {}) as { offset?: string; limit?: number };
   const queries = (body.queries ?? []) as Record<string, Record<string, string>>[];
-  const found = state.orgs.filter((org) =>
+  const found = settled(state, state.orgs).filter((org) =>
     queries.every(
       ({ idQuery, nameQuery }) =>
         (idQuery === undefined || idQuery.id === org.id) && (nameQuery === undefined || nameQuery.name === org.name),
@@ -135,11 +162,11 @@ function searchOrganizations(state: IdpState, body: Body): ApiAnswer {
 function createOrganization(state: IdpState, { name }: Body): ApiAnswer {
   const wanted = required(name, 'name');
   if (state.orgs.some((org) => org.name.toLowerCase() === wanted.toLowerCase())) {
-    throw new ApiError(6, 'Organisation already exists (V2-P2Yp1)');
+    throw new ApiError(6, "Organisation's name or id already taken (V3-DKcYh)");
   }
   const id = newId();
   const primaryDomain = `${wanted.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.idp.test`;
-  state.orgs.push({
+  const org: OrgRow = {
     id,
     name: wanted,
     domains: new Set([primaryDomain]),
@@ -147,15 +174,26 @@ function createOrganization(state: IdpState, { name }: Body): ApiAnswer {
     label: null,
     shown: null,
     logo: null,
-  });
+  };
+  state.orgs.push(org);
+  state.madeAt.set(org, Date.now());
   return { status: 201, body: { details, organizationId: id } };
+}
+
+function readOrganization(state: IdpState, _body: Body, [id]: string[]): ApiAnswer {
+  const { name, primaryDomain } = present(
+    state.orgs.find((one) => one.id === id),
+    'Organisation not found (QUERY-iTTGJ)',
+  );
+  return { body: { org: { id, details, state: 'ORG_STATE_ACTIVE', name, primaryDomain } } };
 }
 
 function addDomain(state: IdpState, { domain }: Body, _parts: string[], request: ApiRequest): ApiAnswer {
   const org = scoped(state, request);
   const wanted = required(domain, 'domain');
+  if (org.domains.has(wanted)) throw new ApiError(6, 'Errors.Already.Exists (V2-e1wse)');
   if (state.orgs.some(({ domains }) => domains.has(wanted))) {
-    throw new ApiError(6, 'The domain is already taken (COMMAND-Bd2jj)');
+    throw new ApiError(6, 'Domain already exists (V3-DKcYh)');
   }
   org.domains.add(wanted);
   return { body: { details } };
@@ -164,12 +202,22 @@ function addDomain(state: IdpState, { domain }: Body, _parts: string[], request:
 function setPrimary(state: IdpState, _body: Body, [domain = '']: string[], request: ApiRequest): ApiAnswer {
   const org = scoped(state, request);
   if (!org.domains.has(domain)) throw new ApiError(5, "Domain doesn't exist on organisation (ORG-GDfA3)");
-  if (org.primaryDomain === domain) throw new ApiError(9, 'Domain is already the primary domain (ORG-nDs3f)');
+  if (state.validateOrgDomains && !state.verified.has(domain))
+    throw new ApiError(9, 'Domain is not verified (ORG-Ggd32)');
   org.primaryDomain = domain;
   return { body: { details } };
 }
 
 function readLabel(state: IdpState, _body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  const logoUrl = org.logo === null ? '' : `${state.origin}/assets/v1/${org.id}/policy/label/logo-1`;
+  // The active one alone: a stored look that was never activated shows as the default.
+  const isDefault = org.shown === null;
+  const { logo: _, ...shown } = org.shown ?? {};
+  return { body: { policy: { details, ...(isDefault ? state.defaultLabel : shown), logoUrl, isDefault }, isDefault } };
+}
+
+function previewLabel(state: IdpState, _body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
   const org = scoped(state, request);
   const logoUrl = org.logo === null ? '' : `${state.origin}/assets/v1/${org.id}/policy/label/logo-1`;
   const isDefault = org.label === null;
@@ -184,7 +232,7 @@ function labelOf(body: Body): Record<string, unknown> {
 
 function createLabel(state: IdpState, body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
   const org = scoped(state, request);
-  if (org.label !== null) throw new ApiError(6, 'Label Policy already exists (Org-2B0ps)');
+  if (org.label !== null) throw new ApiError(6, 'Errors.Org.LabelPolicy.AlreadyExists (Org-2B0ps)');
   org.label = labelOf(body);
   return { body: { details } };
 }
@@ -218,7 +266,9 @@ function uploadLogo(state: IdpState, body: Body, _parts: string[], request: ApiR
 
 function searchProjects(state: IdpState, body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
   const org = scoped(state, request);
-  const found = state.projects.filter((project) => project.org === org.id && fitsName(body, project.name));
+  const found = settled(state, state.projects).filter(
+    (project) => project.org === org.id && fitsName(body, project.name),
+  );
   return {
     body: { details: {}, result: found.map(({ id, name }) => ({ id, details, name, state: 'PROJECT_STATE_ACTIVE' })) },
   };
@@ -232,11 +282,29 @@ function createProject(state: IdpState, { name }: Body, _parts: string[], reques
   }
   const project = { id: newId(), org: org.id, name: wanted };
   state.projects.push(project);
+  state.madeAt.set(project, Date.now());
   return { body: { id: project.id, details } };
 }
 
+function readProject(state: IdpState, _body: Body, [id]: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  const project = present(
+    state.projects.find((one) => one.id === id && one.org === org.id),
+    'Project could not be found (QUERY-fk2fs)',
+  );
+  return { body: { project: { id, details, name: project.name, state: 'PROJECT_STATE_ACTIVE' } } };
+}
+
+function readApp(state: IdpState, _body: Body, [project, id]: string[]): ApiAnswer {
+  const app = present(
+    state.apps.find((one) => one.id === id && one.project === project),
+    'Application could not be found (QUERY-pCP8P)',
+  );
+  return { body: { app: { id, name: app.name, oidcConfig: { ...app.config, clientId: app.clientId } } } };
+}
+
 function searchApps(state: IdpState, body: Body, [project]: string[]): ApiAnswer {
-  const found = state.apps.filter((app) => app.project === project && fitsName(body, app.name));
+  const found = settled(state, state.apps).filter((app) => app.project === project && fitsName(body, app.name));
   return {
     body: {
       details: {},
@@ -261,6 +329,7 @@ function createApp(state: IdpState, { name, ...config }: Body, [id]: string[], r
   }
   const app = { id: newId(), project: project.id, name: wanted, clientId: newId(), config };
   state.apps.push(app);
+  state.madeAt.set(app, Date.now());
   return { body: { appId: app.id, clientId: app.clientId, details } };
 }
 
@@ -278,19 +347,31 @@ function searchUsers(state: IdpState, body: Body): ApiAnswer {
   return {
     body: {
       details: { totalResult: String(found.length), timestamp: details.changeDate },
-      result: page.map(({ id, email, profile, machine, ...user }) => ({
-        userId: id,
-        details: {
-          ...details,
-          changeDate: user.changedAt ?? details.changeDate,
-          resourceOwner: user.org ?? details.resourceOwner,
-          creationDate: user.createdAt ?? '2026-01-01T08:00:00.123456Z',
-        },
-        state: user.state ?? 'USER_STATE_ACTIVE',
-        ...(machine ? { machine: { name: 'a service' } } : { human: { profile, email: { email, isVerified: true } } }),
-      })),
+      result: page.map(shownUser),
     },
   };
+}
+
+function shownUser({ id, email, profile, machine, ...user }: UserRow) {
+  return {
+    userId: id,
+    details: {
+      ...details,
+      changeDate: user.changedAt ?? details.changeDate,
+      resourceOwner: user.org ?? details.resourceOwner,
+      creationDate: user.createdAt ?? '2026-01-01T08:00:00.123456Z',
+    },
+    state: user.state ?? 'USER_STATE_ACTIVE',
+    ...(machine ? { machine: { name: 'a service' } } : { human: { profile, email: { email, isVerified: true } } }),
+  };
+}
+
+function readUser(state: IdpState, _body: Body, [id]: string[]): ApiAnswer {
+  const user = present(
+    state.users.find((one) => one.id === id),
+    'User could not be found (QUERY-Dfbg2)',
+  );
+  return { body: { details, user: shownUser(user) } };
 }
 
 function updateUser(state: IdpState, body: Body, [id]: string[]): ApiAnswer {
@@ -327,7 +408,7 @@ function present<T>(value: T | undefined, message: string): T {
 }
 
 function required(value: unknown, field: string): string {
-  if (typeof value !== 'string' || value === '') {
+  if (typeof value !== 'string' || value === '' || [...value].length > 200) {
     throw new ApiError(3, `invalid ${field}: value length must be between 1 and 200 runes, inclusive`);
   }
   return value;

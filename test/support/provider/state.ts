@@ -89,6 +89,19 @@ export interface IdpState {
   apps: AppRow[];
   users: UserRow[];
   defaultLabel: Record<string, unknown>;
+  /** How long a search does not show what was made. */
+  searchLagMs: number;
+  /** When a row was made; those that a test put here are old. */
+  madeAt: WeakMap<object, number>;
+  /** Whether a domain must be proved by DNS before it can be primary, and those that were. */
+  validateOrgDomains: boolean;
+  verified: Set<string>;
+  /** Whether endpoints on private addresses are refused, as by default in the field. */
+  deniesPrivate: boolean;
+  /** False before 4.0: no signing keys for e-mail. */
+  signsMails: boolean;
+  /** Whether searches show signing keys, as the one in the field does. */
+  revealsKeys: boolean;
 }
 
 export function newState(): IdpState {
@@ -99,6 +112,13 @@ export function newState(): IdpState {
     projects: [],
     apps: [],
     users: [],
+    searchLagMs: 0,
+    madeAt: new WeakMap(),
+    validateOrgDomains: false,
+    verified: new Set(),
+    deniesPrivate: false,
+    signsMails: true,
+    revealsKeys: false,
     defaultLabel: {
       primaryColor: '#5469d4',
       backgroundColor: '#fafafa',
