@@ -1,6 +1,6 @@
 // Builds dist: one module, without React in it, the declarations, the style sheet and the service worker.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'vite';
 
@@ -27,7 +27,8 @@ await build({
 
 const tsc = resolve(here, '../../node_modules/typescript/bin/tsc');
 execFileSync(process.execPath, [tsc, '-p', join(here, 'tsconfig.build.json'), '--outDir', out], { stdio: 'inherit' });
-for (const file of globSync('**/*.d.ts', { cwd: out })) {
+// Not by globSync, which Node.js 20 does not have.
+for (const file of readdirSync(out, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
   const text = readFileSync(join(out, file), 'utf8');
   writeFileSync(join(out, file), text.replace(/(from|import\()(\s*['"])(\.[^'"]*)\.tsx?(['"])/g, '$1$2$3.js$4'));
 }

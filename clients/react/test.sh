@@ -9,8 +9,10 @@ export PATH="$root/node_modules/node/bin:$PATH"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-node "$here/build.mjs"
-(cd "$here" && npm pack --silent --pack-destination "$work" >/dev/null)
+# As the README says it, beside a clone: the package that is packed is built by that.
+rm -rf "$here/dist"
+ln -s "$root" "$work/usher"
+(cd "$work" && npm pack --silent ./usher/clients/react >/dev/null)
 
 for react in 19 18; do
   mkdir "$work/react-$react"

@@ -9,13 +9,14 @@ export PATH="$root/node_modules/node/bin:$PATH"
 work=$(mktemp -d)
 source "$here/../processes.sh"
 
-node "$here/build.mjs"
-(cd "$here" && npm pack --silent --pack-destination "$work" >/dev/null)
-
 mkdir "$work/app" "$work/data"
 cd "$work/app"
 echo '{"type": "module", "private": true}' >package.json
-npm install --silent --no-audit --no-fund "$work"/usher-service-client-*.tgz @connectrpc/connect@2 @connectrpc/connect-node@2
+# As the README says it, beside a clone: the package that is packed is built by that.
+rm -rf "$here/dist"
+ln -s "$root" usher
+npm install --silent --no-audit --no-fund "$(npm pack --silent ./usher/clients/typescript)"
+npm install --silent --no-audit --no-fund @connectrpc/connect@2 @connectrpc/connect-node@2
 cp "$here/test.mjs" .
 cat >types.ts <<'TYPES'
 import { createUsher, type Decision } from '@usher-service/client';
@@ -34,5 +35,15 @@ node "$root/node_modules/typescript/bin/tsc" --noEmit --strict --skipLibCheck --
 start service
 grpc=$(address service grpc) rest=$(address service rest) key=$(cat "$work/data/internal-api-key")
 node test.mjs "$grpc" "$rest" "$key"
+# Every Node.js that package.json names; the one above is that of the repository.
+for version in 20 22; do
+  npm install --silent --no-audit --no-fund --prefix "$work/node-$version" "node@$version"
+  (
+    export PATH="$work/node-$version/node_modules/node/bin:$PATH"
+    node --version
+    (cd "$work/app" && rm -f ./*.tgz && npm pack --silent ./usher/clients/typescript >/dev/null && tar -tzf ./*.tgz package/dist/local.js)
+    node test.mjs "$grpc" "$rest" "$key"
+  )
+done
 start edge --upstream "$grpc"
 node test.mjs "$(address edge grpc)" "$rest" "$key"
