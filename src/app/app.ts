@@ -6,6 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import { KeyUses } from '../administration/key-uses.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { DearReads, shareOf } from '../base/dear-reads.ts';
 import { lazy } from '../base/lazy.ts';
 import { createLogger, createRegistry, type Logger } from '../base/telemetry.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
@@ -81,6 +82,8 @@ export interface App extends ReloadTarget {
   readonly engine: Engine;
   /** For tests of the limits and ends of its streams. */
   readonly watch: Watch;
+  /** For tests of their bounds. */
+  readonly dearReads: DearReads;
   readonly manifests: Manifests;
   /** For tests of the limits and ends of streams. */
   readonly streams: Features['inboxStreams'];
@@ -251,7 +254,9 @@ async function build(config: Config, base: Base): Promise<App> {
     processes: processes === null ? undefined : () => processes.check(),
     workerAgeMs: config.roles.every((role) => role === 'worker') ? () => loop?.ageMs ?? 0 : undefined,
   });
+  const dearReads = new DearReads({ clock, connections: shareOf({ kind: database.kind, ...config.database }) });
   const services: Services = {
+    dearReads,
     engine,
     watch,
     tokens,
@@ -321,6 +326,7 @@ async function build(config: Config, base: Base): Promise<App> {
     database,
     engine,
     watch,
+    dearReads,
     manifests: features.manifests,
     streams: features.inboxStreams,
     changeStreams: features.changeStreams,

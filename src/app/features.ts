@@ -93,6 +93,7 @@ export interface FeatureOptions {
 /** The features among the services. */
 export type Features = Omit<
   Services,
+  | 'dearReads'
   | 'engine'
   | 'watch'
   | 'tokens'

@@ -9,6 +9,17 @@ interface SemaphoreOptions {
   maxWaiting: number;
   /** How long each may wait, in milliseconds. */
   waitMs: number;
+  /** What those are told for whom there is no turn; UNAVAILABLE (503) by default. */
+  busy?: () => Error;
+}
+
+interface EnterOptions {
+  /** Ends the wait; `enter` rejects with its reason. */
+  signal?: AbortSignal | undefined;
+  /** In place of the semaphore's own. */
+  waitMs?: number;
+  /** Lets everybody else go first, also those that come later. */
+  last?: boolean;
 }
 
 interface Waiter {
@@ -23,6 +34,7 @@ interface Waiter {
 export class Semaphore {
   readonly #options: SemaphoreOptions;
   readonly #waiting = new Set<Waiter>();
+  readonly #waitingLast = new Set<Waiter>();
   #inside = 0;
   #closed = false;
   #emptied: (() => void) | undefined;
@@ -36,34 +48,53 @@ export class Semaphore {
     return this.#inside;
   }
 
-  /** Resolves once a permit is held; every `enter` needs exactly one `leave`. Rejects with UNAVAILABLE (503). */
-  enter(): Promise<void> {
+  /** Whether nobody holds a permit or waits for one. */
+  get isIdle(): boolean {
+    return this.#inside === 0 && this.#waiting.size === 0 && this.#waitingLast.size === 0;
+  }
+
+  /** Resolves once a permit is held; every `enter` needs exactly one `leave`. Rejects with `busy`, or UNAVAILABLE (503). */
+  enter({ signal, waitMs = this.#options.waitMs, last = false }: EnterOptions = {}): Promise<void> {
+    if (signal?.aborted) return Promise.reject(signal.reason as Error);
     if (this.#closed) return Promise.reject(unavailable('The service is shutting down.'));
     if (this.#inside < this.#options.permits) {
       this.#inside++;
       return Promise.resolve();
     }
-    if (this.#waiting.size >= this.#options.maxWaiting) return Promise.reject(busy());
+    const { maxWaiting, clock, busy = databaseIsBusy } = this.#options;
+    if (this.#waiting.size + this.#waitingLast.size >= maxWaiting) return Promise.reject(busy());
+    const queue = last ? this.#waitingLast : this.#waiting;
     return new Promise((resolve, reject) => {
+      const stop = (): void => {
+        cancel();
+        signal?.removeEventListener('abort', leave);
+        queue.delete(waiter);
+      };
+      const leave = (): void => {
+        stop();
+        reject(signal?.reason as Error);
+      };
       const waiter: Waiter = {
         enter: () => {
-          cancel();
+          stop();
           resolve();
         },
       };
-      const cancel = this.#options.clock.after(this.#options.waitMs, () => {
-        this.#waiting.delete(waiter);
+      const cancel = clock.after(waitMs, () => {
+        stop();
         reject(busy());
       });
-      this.#waiting.add(waiter);
+      signal?.addEventListener('abort', leave, { once: true });
+      queue.add(waiter);
     });
   }
 
   leave(): void {
-    for (const next of this.#waiting) {
-      this.#waiting.delete(next);
-      next.enter();
-      return;
+    for (const queue of [this.#waiting, this.#waitingLast]) {
+      for (const next of queue) {
+        next.enter();
+        return;
+      }
     }
     this.#inside--;
     if (this.#inside === 0) this.#emptied?.();
@@ -79,6 +110,6 @@ export class Semaphore {
   }
 }
 
-function busy(): Error {
+function databaseIsBusy(): Error {
   return unavailable('The database is busy; try again shortly.');
 }

@@ -1,5 +1,6 @@
 /** Batches concurrent requests of many people: one statement, or one transaction, for all of them. */
 
+import { forEverybody } from '../base/work.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** Requests in one batch at most. */
@@ -47,10 +48,12 @@ export class Batcher<Input, Output> {
   #defer(): void {
     if (this.#deferred || this.#running >= this.#atOnce) return;
     this.#deferred = true;
-    setImmediate(() => {
+    const send = (): void => {
       this.#deferred = false;
       void this.#send();
-    });
+    };
+    // The one that asked first may leave; the batch is everybody's.
+    forEverybody(() => setImmediate(send));
   }
 
   /** Never rejects: failures go to the waiting callers. */

@@ -5,6 +5,7 @@
 
 import type { Application, Request, RequestHandler } from 'express';
 import { byCodeUnit } from '../base/order.ts';
+import { type Answering, answerDearRead, answerRead, endsWithCaller, isDear } from './dear.ts';
 import { announcesBody } from './http/connections.ts';
 import { type Admission, admit } from './middleware/admit.ts';
 import { AnswerWriter } from './middleware/answer.ts';
@@ -128,13 +129,17 @@ function stepsOf(options: RouterOptions, route: Route): RequestHandler[] {
     const target = exchange.route === rehearsal?.route ? rehearsal.route : route;
     const writer = new AnswerWriter(exchange, target);
     const input = new RequestInput(exchange, target, writer, examine(target, req, exchange));
-    const handled = target.handle(services, input);
     const isRisky = target === route && isChange(route);
-    const result = handled instanceof Promise ? exchange.within(route.deadlineMs, handled, isRisky) : handled;
-    return onceKnown(result, (answer) => {
-      if (options.checkAnswers) checkAnswer(target, answer);
-      return writer.answer(answer);
-    });
+    const answer: Answering = (handled) => {
+      const result = handled instanceof Promise ? exchange.within(route.deadlineMs, handled, isRisky) : handled;
+      return onceKnown(result, (found) => {
+        if (options.checkAnswers) checkAnswer(target, found);
+        return writer.answer(found);
+      });
+    };
+    const begin = (): unknown => target.handle(services, input);
+    if (isDear(target, req)) return answerDearRead(services.dearReads, exchange, target, { begin, answer });
+    return endsWithCaller(target) ? answerRead(exchange, { begin, answer }) : answer(begin());
   };
 
   return [enter, identifyAndPermit, readBody, handle];

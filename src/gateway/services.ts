@@ -4,6 +4,7 @@ import type { AuditLog } from '../administration/audit-log.ts';
 import type { ChangeStreams } from '../administration/change-streams.ts';
 import type { KeyUses } from '../administration/key-uses.ts';
 import type { Overviews } from '../administration/overview.ts';
+import type { DearReads } from '../base/dear-reads.ts';
 import type { Registry } from '../base/telemetry.ts';
 import type { Brands } from '../brands/brands.ts';
 import type { AppAdmins } from '../catalog/app-admins.ts';
@@ -80,6 +81,7 @@ export interface ReadinessOfProcess {
 }
 
 export interface Services {
+  readonly dearReads: Pick<DearReads, 'admit' | 'run'>;
   readonly engine: PermissionEngine &
     Pick<
       Engine,

@@ -5,11 +5,13 @@ import type { Clock } from '../base/clock.ts';
 import { UsherError, unavailable } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
 import { sleep } from '../base/wait.ts';
+import { currentWork } from '../base/work.ts';
 import { ANY_REVISION, formatRevision, type RevisionToken } from '../engine/types.ts';
 import { authorOf, toRows } from './audit.ts';
 import type { Barrier } from './barrier.ts';
 import { type Concluded, conclude, type Ending, isEarly, NONCE_BYTES, newestRevision, nonceOf } from './change-log.ts';
 import type { Committed, Follower, Outcome, Statement, Tx } from './database.ts';
+import { endedWith } from './driver/ending.ts';
 import { failedToBegin, isUnbegun, isWorthRepeating, StatementFailed, toDatabaseError } from './driver/failures.ts';
 import type { Schema } from './entities/schema.ts';
 
@@ -55,20 +57,21 @@ export class Transactions {
 
   read<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     const settings = { isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true };
-    return this.#repeating(() => this.#within(settings, (trx) => fn({ kysely: trx })));
+    return forCaller(() => this.#repeating(() => this.#within(settings, (trx) => fn({ kysely: trx }))));
   }
 
   /** Repeatable read: reads before and after the write must differ by the write alone. */
   rehearse<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     const { connection } = this.#options;
-    return this.#repeating(async () => {
+    const attempt = async (): Promise<T> => {
       const trx: Transaction = await connection.begin({ isolationLevel: IsolationLevel.REPEATABLE_READ });
       try {
         return await fn({ kysely: trx });
       } finally {
         await this.#rollback(trx);
       }
-    });
+    };
+    return forCaller(() => this.#repeating(attempt));
   }
 
   async change<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T>> {
@@ -266,6 +269,15 @@ export class Transactions {
 }
 
 type Transaction = ControlledTransaction<Schema>;
+
+/** Runs what writes nothing: it may be ended with its caller, by the session that it opens (driver/ending.ts). */
+function forCaller<T>(run: () => Promise<T>): Promise<T> {
+  const work = currentWork();
+  if (work === undefined) return run();
+  const isDear = work.connected !== undefined;
+  const ending = (): Promise<T> => endedWith({ signal: work.signal, last: isDear }, run);
+  return work.connected?.(ending) ?? ending();
+}
 
 function isNotFound(error: unknown): boolean {
   return error instanceof UsherError && error.code === 'NOT_FOUND';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_IDS } from '../../src/catalog/entity-items.ts';
 import { KINDS } from '../support/databases.ts';
+import { manifestOf } from '../support/exported.ts';
 import { Keeper } from '../support/keeper.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 
@@ -196,7 +197,7 @@ for (const kind of KINDS) {
       const text = BILLING.replace('name: Invoice', 'name: Invoice, listSearch: true');
       await registry.usher.app.manifests.apply(text, { actor: 'cli', prune: true });
       expect((await nora.get(ENTITIES)).body.data[0].listSearch).toBe(true);
-      expect((await registry.usher.app.manifests.export('billing')).manifest.entities).toEqual([
+      expect((await manifestOf(registry.usher.app.manifests, 'billing')).entities).toEqual([
         { code: 'invoice', name: 'Invoice', listSearch: true },
       ]);
       // A named record is described whole: left out, it is false again.

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createLocalUsher } from '../../clients/typescript/src/local.ts';
 import type { OracleQuestion } from '../oracle/oracle.ts';
 import { type RunningEdge, startEdge } from '../support/edge.ts';
+import { manifestOf, yamlOf } from '../support/exported.ts';
 import { useRegistry } from '../support/registry.ts';
 import { type Door, localDoors, openDoors, openGrpcDoors } from './doors.ts';
 
@@ -86,7 +87,7 @@ describe('codes with : and /', () => {
 
   test('an export applies again without a change, with every override', async () => {
     const { manifests } = registry.usher.app;
-    const { manifest, yaml } = await manifests.export('shop');
+    const [manifest, yaml] = [await manifestOf(manifests, 'shop'), await yamlOf(manifests, 'shop')];
     expect(manifest.overrides).toHaveLength(DIVIDED.filter((_, at) => isAllowed(at)).length);
     expect((await manifests.apply(yaml, { actor: 'cli', prune: true })).plan.changes).toEqual([]);
   });

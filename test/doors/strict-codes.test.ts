@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { OracleQuestion } from '../oracle/oracle.ts';
+import { manifestOf, yamlOf } from '../support/exported.ts';
 import { useRegistry } from '../support/registry.ts';
 import { type Door, openDoors, pathIn, Refused, type Said } from './doors.ts';
 
@@ -232,7 +233,8 @@ describe('codes that an application does not define', () => {
     expect(changed.body.data.strictCodes).toBe(false);
     expect(changed.headers.get('etag')).not.toBe(read.headers.get('etag'));
     expect((await root.put('/api/applications/ledger', { strictCodes: 'yes' })).status).toBe(400);
-    const { manifest, yaml } = await registry.usher.app.manifests.export('strict');
+    const { manifests } = registry.usher.app;
+    const [manifest, yaml] = [await manifestOf(manifests, 'strict'), await yamlOf(manifests, 'strict')];
     expect(manifest.application).toEqual({ code: 'strict', name: 'strict', strictCodes: true });
     expect(await registry.usher.app.manifests.apply(yaml, { actor: 'cli', prune: true })).toMatchObject({
       plan: { changes: [] },

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Route } from '../../src/gateway/route/route.ts';
 import { gatewayRoutes } from '../../src/gateway/routes.ts';
+import { yamlOf } from '../support/exported.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import type { Rest } from '../support/rest.ts';
 import { nameOf } from './expectations.ts';
@@ -47,7 +48,7 @@ describe("ids of another application's records", () => {
   const foreign = new Map<string, string>();
   let snapshot: string;
 
-  const exported = async (): Promise<string> => (await registry.usher.app.manifests.export('other')).yaml;
+  const exported = async (): Promise<string> => await yamlOf(registry.usher.app.manifests, 'other');
 
   beforeAll(async () => {
     for (const collection of ['entities', 'permissions', 'roles', 'notification-types', 'templates']) {

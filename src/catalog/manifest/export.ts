@@ -14,6 +14,24 @@ import type { Catalog, People } from './state.ts';
 /** A manifest in JSON: exactly the input of `apply` as `application/json`. */
 export type ExportedManifest = z.input<typeof Exported>;
 
+export type ExportFormat = 'yaml' | 'json';
+
+export interface WriteOptions {
+  readonly format: ExportFormat;
+  /** In YAML lets editors complete and check it. */
+  readonly schemaUrl: string | null;
+}
+
+/** The text of an export. */
+export async function writeManifest(
+  catalog: Parameters<typeof toManifest>[0],
+  people: People,
+  { format, schemaUrl }: WriteOptions,
+): Promise<string> {
+  const manifest = toManifest(catalog, people);
+  return format === 'json' ? JSON.stringify(manifest) : await toYaml(manifest, schemaUrl);
+}
+
 /** Sorts the loaded records, and leaves out fields with their default. */
 export function toManifest(
   catalog: Catalog & { application: NonNullable<Catalog['application']> },
@@ -80,7 +98,7 @@ function byPerson({ assignments }: People): { email: string; roles: string[] }[]
 }
 
 /** Records written between two turns of the event loop. */
-const SLICE = 250;
+const SLICE = 50;
 /** YAML 1.2, in which nothing means something else to a reader of YAML 1.1: `no`, `1_000` and `12:30` get quotes. */
 const OPTIONS = {
   lineWidth: 0,

@@ -31,15 +31,8 @@ import type {
   ManifestRole,
   ManifestTemplate,
 } from './format.ts';
-import {
-  type Assignment,
-  assignmentKey,
-  type Catalog,
-  type Override,
-  overrideKey,
-  type People,
-  type Usage,
-} from './state.ts';
+import { Gathered, type PeoplePage } from './gathered.ts';
+import type { Catalog, People, Usage } from './state.ts';
 import { templateKey } from './templates.ts';
 
 export function toLevel(level: AccessLevel | null): Level {
@@ -116,9 +109,9 @@ export async function loadLanguages(tx: Tx): Promise<Set<string>> {
 
 const NOBODY: People = { admins: new Set(), assignments: new Map(), overrides: new Map() };
 
-/** Everybody in the application. */
-export function loadEverybody(tx: Tx, id: number): Promise<People> {
-  return load(tx, id, { admins: { all: true }, assignments: { all: true }, overrides: { all: true } });
+/** Everybody in the application, a page at a time. */
+export function readEverybody(tx: Tx, id: number): AsyncGenerator<PeoplePage> {
+  return pagesOf(tx, id, { admins: { all: true }, assignments: { all: true }, overrides: { all: true } });
 }
 
 /** The people that `planPeople` compares with. */
@@ -173,18 +166,17 @@ async function load(
   id: number,
   wanted: { admins: Wanted; assignments: Wanted; overrides: Wanted },
 ): Promise<People> {
-  const admins = new Set<string>();
-  const assignments = new Map<string, Assignment>();
-  const overrides = new Map<string, Override>();
-  for await (const page of readAdmins(tx, id, wanted.admins)) for (const { email } of page) admins.add(email);
-  for await (const page of readAssignments(tx, id, wanted.assignments)) {
-    for (const assignment of page) assignments.set(assignmentKey(assignment), assignment);
-  }
-  for await (const page of readOverrides(tx, id, wanted.overrides)) {
-    for (const { level, ...row } of page) {
-      const override = { ...row, granted: level !== Level.NONE, accessLevel: LEVEL_NAMES[level] };
-      overrides.set(overrideKey(override), override);
-    }
-  }
-  return { admins, assignments, overrides };
+  const people = new Gathered();
+  for await (const page of pagesOf(tx, id, wanted)) people.take(page);
+  return people;
+}
+
+async function* pagesOf(
+  tx: Tx,
+  id: number,
+  wanted: { admins: Wanted; assignments: Wanted; overrides: Wanted },
+): AsyncGenerator<PeoplePage> {
+  for await (const rows of readAdmins(tx, id, wanted.admins)) yield { kind: 'admins', rows };
+  for await (const rows of readAssignments(tx, id, wanted.assignments)) yield { kind: 'assignments', rows };
+  for await (const rows of readOverrides(tx, id, wanted.overrides)) yield { kind: 'overrides', rows };
 }

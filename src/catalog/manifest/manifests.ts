@@ -2,22 +2,26 @@
  * Manifests: a complete application as one text, applied in one transaction, and exported again. (docs/reference/command-line.md#manifests.)
  */
 
+import { availableParallelism } from 'node:os';
 import { editorOf, superAdmin } from '../../administration/administer.ts';
 import { DryRun, type ImpactView, rehearse } from '../../administration/dry-run.ts';
 import { refuseChanged, refuseChangedForGood } from '../../administration/if-revision.ts';
 import { unknownApplication } from '../../administration/records.ts';
 import type { Clock } from '../../base/clock.ts';
+import { tooMany } from '../../base/dear-reads.ts';
 import { UsherError, unavailable } from '../../base/errors.ts';
 import { isApplicationCode } from '../../base/grammar.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import type { RevisionToken } from '../../engine/types.ts';
 import { lockApplication, tryClaim } from '../../persistence/catalog/manifest-read.ts';
 import type { Committed, Database, Outcome, Tx } from '../../persistence/database.ts';
 import { type Actor, recordApplied, recordRefused } from './audit.ts';
 import { carryOut, type Progress, scopesOf } from './carry.ts';
-import type { ExportedManifest } from './export.ts';
+import type { ExportFormat } from './export.ts';
+import type { GatheredExport } from './exporting.ts';
 import { type Fault, ManifestFaults } from './faults.ts';
 import type { Manifest } from './format.ts';
-import { loadCatalog, loadEverybody } from './load.ts';
+import { loadCatalog, readEverybody } from './load.ts';
 import { OwnApplies, refuseBeyond } from './own.ts';
 import { parseManifest } from './parse.ts';
 import { inOrder, type ManifestIssue, placed } from './places.ts';
@@ -51,11 +55,6 @@ export interface Applied {
   impact: ImpactView | null;
 }
 
-export interface Exported {
-  manifest: ExportedManifest;
-  yaml: string;
-}
-
 interface ManifestsParts {
   readonly database: Database;
   readonly clock: Clock;
@@ -66,6 +65,8 @@ interface ManifestsParts {
 
 const mayApply = superAdmin('apply a manifest');
 
+/** Two callers, or one with two; on large machines half of the processors. */
+const EXPORTS = { permits: Math.max(2, Math.floor(availableParallelism() / 2)), maxWaiting: 32, waitMs: 2000 };
 /** Applies are serialized: on PGlite the second would not get a connection, and each holds a whole plan in memory. */
 const MAX_WAITING = 16;
 /** How long an apply waits for another instance that applies to the same application. */
@@ -77,12 +78,15 @@ export class Manifests {
   readonly #templates: TemplateChecker;
   readonly #schemaUrl: () => string | null;
   readonly #own = new OwnApplies();
+  /** Each has a whole application in memory, and a processor. */
+  readonly #exports: Semaphore;
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
   constructor({ database, clock, templates, schemaUrl = () => null }: ManifestsParts) {
     this.#database = database;
     this.#clock = clock;
+    this.#exports = new Semaphore({ clock, ...EXPORTS, busy: tooMany });
     this.#templates = templates;
     this.#schemaUrl = schemaUrl;
   }
@@ -125,14 +129,34 @@ export class Manifests {
     }
   }
 
-  /** The application as a manifest; NOT_FOUND for an unknown one. */
-  async export(code: string): Promise<Exported> {
+  /** The bytes of the application as a manifest; NOT_FOUND for an unknown one. Rejects with the reason of an aborted signal. */
+  async export(code: string, format: ExportFormat, signal?: AbortSignal): Promise<Uint8Array> {
+    if (!isApplicationCode(code)) throw unknownApplication(code);
+    await this.#exports.enter({ signal });
+    try {
+      return await this.#export(code, format, signal);
+    } finally {
+      this.#exports.leave();
+    }
+  }
+
+  async #export(code: string, format: ExportFormat, signal: AbortSignal | undefined): Promise<Uint8Array> {
     // Loaded with the first export, to keep starts fast.
-    const { toManifest, toYaml } = await import('./export.ts');
-    const loaded = isApplicationCode(code) ? await this.#database.read((tx) => load(tx, code)) : null;
-    if (loaded === null) throw unknownApplication(code);
-    const manifest = toManifest(...loaded);
-    return { manifest, yaml: await toYaml(manifest, this.#schemaUrl()) };
+    const { gatherExport } = await import('./exporting.ts');
+    const options = { format, schemaUrl: this.#schemaUrl(), signal };
+    // One an attempt of the transaction; the last one has everything.
+    const gathered: GatheredExport[] = [];
+    try {
+      await this.#database.read(async (tx) => {
+        const { id, application, ...catalog } = await loadCatalog(tx, code, true);
+        if (id === null || application === null) throw unknownApplication(code);
+        const people = readEverybody(tx, id);
+        gathered.push(await gatherExport({ catalog: { ...catalog, application }, people, ...options }));
+      });
+      return await (gathered.at(-1) as GatheredExport).write();
+    } finally {
+      await Promise.all(gathered.map((one) => one.end()));
+    }
   }
 
   async #rehearse(manifest: Manifest, options: ApplyOptions): Promise<Applied> {
@@ -224,13 +248,6 @@ export class Manifests {
       this.#waiting--;
     }
   }
-}
-
-async function load(tx: Tx, code: string) {
-  const { id, application, ...catalog } = await loadCatalog(tx, code, true);
-  return id === null || application === null
-    ? null
-    : ([{ ...catalog, application }, await loadEverybody(tx, id)] as const);
 }
 
 /**

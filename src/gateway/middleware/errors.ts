@@ -1,7 +1,7 @@
 /** Every error as an answer, in the one error shape (docs/reference/http.md#error-bodies). */
 
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
-import { toUsherError, UsherError } from '../../base/errors.ts';
+import { toUsherError, UsherError, unavailable } from '../../base/errors.ts';
 import { Denial } from '../route/denial.ts';
 import { type ErrorBody, HTML_TYPE, JSON_TYPE, negotiate, type Page } from '../route/envelopes.ts';
 import { type Guard, KEY_CHALLENGE, KEY_HEADER } from '../route/guards.ts';
@@ -42,9 +42,10 @@ export const answerError: ErrorRequestHandler = (thrown: unknown, _req, res, _ne
 
 /** 5xx are logged with their cause; after the caller has left, only defects are. */
 function answer(exchange: Exchange, thrown: unknown): void {
-  if (thrown instanceof CallerGone) return;
+  if (thrown instanceof CallerGone && exchange.gone) return;
   const { req, res, route } = exchange;
-  const error = toUsherError(thrown);
+  // Another's departure ended what both waited for.
+  const error = thrown instanceof CallerGone ? unavailable('Try again.', thrown) : toUsherError(thrown);
   if (exchange.failLate(error)) return;
   // 417 and 431 are HTTP's own; the table of codes does not know them.
   const status = res.statusCode >= 400 ? res.statusCode : error.httpStatus;

@@ -73,6 +73,7 @@ export function withDryRun(route: Route): Route {
     response: z.strictObject({ result: route.response ?? z.null(), impact: Impact }),
     // A dry run is a question: a refused one does not count as an attempt to write.
     refusal: null,
+    dear: true,
     handle: async (services, input) => {
       const dryRun = new DryRun();
       input.dryRun = dryRun;

@@ -144,6 +144,12 @@ type Handled<T> = T | Answer<T>;
 
 type BodyOf<B> = B extends z.ZodType ? z.output<B> : B extends BodyFormat<infer T> ? T : never;
 
+/**
+ * Which requests are dear reads: all, those with one of these parameters, or none. `while-reading`: all, and each takes a connection
+ * only while it reads; what comes after that is bounded where it is done.
+ */
+export type Dear = boolean | 'while-reading' | readonly string[];
+
 interface RouteSpec<
   C,
   E extends Envelope,
@@ -187,6 +193,11 @@ interface RouteSpec<
   readonly cacheControl?: string;
   /** The audit action of a write that the guard refused an identified caller, such as `manifest.applied.refused`. */
   readonly refusal?: `${string}.refused`;
+  /**
+   * Whether each of its requests is a dear read (docs/reference/http.md#dear-reads), or those that name one of these parameters.
+   * Default: those with `q` or `sort`, where its query has them. A dry run always is. False for one that reads no database.
+   */
+  readonly dear?: Dear;
   /** Whether it takes `?dryRun=true` and `usher-if-revision`: a write that can make a revision, carried out by `administer`. */
   readonly dryRun?: boolean;
   /** Logged at `debug` while it succeeds: called thousands of times a second, or by probes. */
@@ -233,6 +244,8 @@ export interface Route {
   readonly everyMethod: boolean;
   readonly anyRequestId: boolean;
   readonly holdsSecret: boolean;
+  /** True: each of its requests is a dear read; else those with one of these parameters are. */
+  readonly dear: Dear;
   readonly handle: (services: Services, input: Input<unknown, unknown, unknown, unknown, RequestHeader>) => unknown;
   readonly dryRun: boolean;
   /** Answers `?dryRun=true` (dry-run.ts); null for routes without dry runs. */
@@ -293,11 +306,19 @@ export function defineRoute<
     everyMethod: spec.everyMethod ?? false,
     anyRequestId: spec.anyRequestId ?? false,
     holdsSecret: spec.holdsSecret ?? false,
+    dear: spec.dear ?? searchesOf(spec.query),
     // The one place where the types of the parts are dropped: router.ts passes what these very schemas have checked.
     handle: spec.handle as unknown as Route['handle'],
     dryRun: spec.dryRun ?? false,
     rehearsal: null,
   };
+}
+
+/** The parameters that make a list a search. */
+const SEARCHES = ['q', 'sort'];
+
+function searchesOf(query: z.ZodType | undefined): readonly string[] {
+  return query instanceof z.ZodObject ? SEARCHES.filter((name) => name in query.shape) : [];
 }
 
 /** Whether a schema accepts any object of texts and returns it unchanged. */

@@ -115,6 +115,7 @@ const myAccess = defineRoute({
   response: Access,
   errors: ['UNKNOWN_REVISION'],
   example: { response: EXAMPLE },
+  dear: true,
   handle: (services, input) => fresh(services, input, () => services.access.own(input.caller.email)),
 });
 
@@ -131,6 +132,7 @@ const userAccess = defineRoute({
   response: Access,
   errors: ['UNKNOWN_REVISION', 'NO_APPLICATION_LEVEL', 'NOT_FOUND'],
   example: { response: EXAMPLE },
+  dear: true,
   handle: (services, input) => fresh(services, input, () => services.access.of(input.caller.email, input.params.email)),
 });
 

@@ -84,6 +84,7 @@ const readStatistics = defineRoute({
   headers: ['if-none-match'],
   envelope: rowsSince,
   response: Statistics,
+  dear: true,
   handle: async ({ allSends }, { caller, query }) => {
     const { hours, appCode = null } = query;
     const shown = await allSends.statistics(caller.email, appCode, hours);

@@ -94,6 +94,7 @@ const subjects = defineRoute({
     body: { subject: { type: 'user' }, action: MANAGE, resource: CONTACT, page: { limit: 100 } },
     response: { page: { next_token: '', count: 1 }, context: { revision: REVISION }, results: [JANA] },
   },
+  dear: true,
   handle: (services, input) => searchSubjects(services, input.params.appCode, input.body, input),
 });
 
@@ -109,6 +110,7 @@ const resources = defineRoute({
     body: { subject: JANA, action: MANAGE, resource: { type: 'contact' } },
     response: { page: { next_token: '', count: 1 }, context: { revision: REVISION }, results: [CONTACT] },
   },
+  dear: true,
   handle: (services, input) => searchResources(services, input.params.appCode, input.body, input),
 });
 

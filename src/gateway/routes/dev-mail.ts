@@ -48,6 +48,7 @@ const listMail = defineRoute({
   holdsSecret: true,
   query: z.strictObject({ q: search.meta({ description: 'Text in the recipient or the subject.' }) }),
   response: z.array(Mail),
+  dear: false,
   handle: async ({ mailbox }, { query: { q } }) => {
     const all = (await mailbox?.list()) ?? [];
     return q === null ? all : all.filter((mail) => isFound(mail, q));

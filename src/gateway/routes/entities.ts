@@ -200,6 +200,7 @@ const listItems = defineRoute({
   envelope: bare,
   response: EntityItems,
   errors: ['NOT_FOUND', 'NO_LIST_ENDPOINT', 'LIST_ENDPOINT_FAILED'],
+  dear: false,
   handle: ({ entityItems }, { params, query, caller, signal }) => {
     const wanted = { search: query.q, cursor: query.cursor ?? null, ids: query.ids ?? null };
     return entityItems.list(params.appCode, params.entityCode, wanted, caller.token, signal);

@@ -48,6 +48,7 @@ const subjects = defineRoute({
     response: SUBJECTS_EXAMPLE,
   },
   quiet: true,
+  dear: true,
   handle: async ({ engine }, input) => (await askSubjects(engine, input.body, input)).answer,
 });
 
@@ -67,6 +68,7 @@ const resources = defineRoute({
     response: RESOURCES_EXAMPLE,
   },
   quiet: true,
+  dear: true,
   handle: async ({ engine }, input) => (await askResources(engine, input.body, input)).answer,
 });
 
@@ -86,6 +88,7 @@ const myResources = defineRoute({
     response: { ...RESOURCES_EXAMPLE.data, page: { nextCursor: null } },
   },
   quiet: true,
+  dear: true,
   handle: async ({ engine }, input) => {
     const { email } = input.caller;
     const { payload, meta } = (await askResources(engine, { ...input.body, email }, input)).answer;
@@ -106,6 +109,7 @@ const applicationSubjects = defineRoute({
   response: pagedSchema(Subjects),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE', 'NOT_FOUND'],
   example: { body: { permission: 'contacts.manage' }, response: SUBJECTS_EXAMPLE },
+  dear: true,
   handle: ({ engine }, input) =>
     ofKnownApplication(engine, input, (app) => askSubjects(engine, { ...input.body, app }, input)),
 });
@@ -126,6 +130,7 @@ const applicationResources = defineRoute({
     body: { email: 'jana@example.com', permission: 'contacts.manage', resourceType: 'contact' },
     response: RESOURCES_EXAMPLE,
   },
+  dear: true,
   handle: ({ engine }, input) =>
     ofKnownApplication(engine, input, (app) => askResources(engine, { ...input.body, app }, input)),
 });

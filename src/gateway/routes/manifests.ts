@@ -103,7 +103,7 @@ type ApplyInput = Pick<
 
 /** The route answers its dry runs itself. Refused ones leave no record (docs/reference/administration.md#dry-runs). */
 function withOwnDryRun(route: Route): Route {
-  return { ...route, rehearsal: { ...route, refusal: null } };
+  return { ...route, rehearsal: { ...route, refusal: null, dear: true } };
 }
 
 async function apply(
@@ -185,8 +185,9 @@ const manifestEnvelope: ValueEnvelope = {
   name: 'manifest',
   media: ['application/yaml; charset=utf-8', JSON_TYPE],
   encode: (payload, media) => {
-    const { manifest, yaml } = payload as z.output<typeof ExportAnswer>;
-    return media.startsWith('application/yaml') ? yaml : String(successData.encode(manifest, media));
+    const bytes = (payload as { manifest: Uint8Array }).manifest;
+    if (media.startsWith('application/yaml')) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    return Buffer.concat([Buffer.from('{"success":true,"data":'), bytes, Buffer.from('}')]);
   },
   describe: (payload, media) =>
     media.startsWith('application/yaml')
@@ -194,10 +195,9 @@ const manifestEnvelope: ValueEnvelope = {
       : successData.describe((payload.properties as Record<string, JsonSchema>).manifest ?? {}, media),
 };
 
-/** A named schema in the document: the input of `apply`, with every section. */
+/** A named schema in the document: the input of `apply`, with every section. The handler has written it already. */
 const ExportAnswer = z.strictObject({
   manifest: z.unknown().meta({ $ref: '#/components/schemas/Manifest' }),
-  yaml: z.string(),
 });
 
 const exportManifest = defineRoute({
@@ -213,8 +213,10 @@ const exportManifest = defineRoute({
   response: ExportAnswer,
   errors: ['NOT_FOUND'],
   deadlineMs: DEADLINE_MS.manifest,
-  handle: async ({ manifests }, { params }) => {
-    return await manifests.export(params.appCode);
+  dear: 'while-reading',
+  handle: async ({ manifests }, { params, media, signal }) => {
+    const format = media.startsWith('application/yaml') ? 'yaml' : 'json';
+    return { manifest: await manifests.export(params.appCode, format, signal) };
   },
 });
 

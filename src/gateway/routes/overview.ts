@@ -83,6 +83,7 @@ const readOverview = defineRoute({
       failingBrands: [{ slug: 'atelier', name: 'Atelier', failures: 2, reason: 'smtp_rejected' }],
     },
   },
+  dear: true,
   handle: async ({ overviews }, { caller }) => {
     const overview = await overviews.of(caller.email);
     return answer(shown(overview), { etag: overview.etag });

@@ -179,6 +179,7 @@ const exportMine = defineRoute({
   envelope: file,
   response: PersonalDataFile,
   errors: ['NOT_FOUND'],
+  dear: true,
   handle: ({ personalData }, { caller }) => personalData.export(caller.email),
 });
 
@@ -193,6 +194,7 @@ const exportUser = defineRoute({
   envelope: file,
   response: PersonalDataFile,
   errors: ['NOT_FOUND'],
+  dear: true,
   handle: ({ personalData }, { params }) => personalData.export(params.email),
 });
 

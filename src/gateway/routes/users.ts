@@ -107,6 +107,7 @@ const listUsers = defineRoute({
   envelope: pagedData,
   response: pageSchema(User),
   errors: ['NO_APPLICATION_LEVEL', 'NOT_FOUND', 'UNKNOWN_CODE'],
+  dear: ['q', 'sort', 'permission', 'orphan'],
   handle: async (services, { caller, query, signal }) => {
     const { users } = services;
     const { limit, cursor, sort } = query;

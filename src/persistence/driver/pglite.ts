@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import { waitingForConnection } from './connection-span.ts';
 import type { Session, SessionSource } from './dialect.ts';
+import { endOfSession } from './ending.ts';
 import { StatementFailed, statementFailed } from './failures.ts';
 import { statementEnds, statementSpan } from './statement-span.ts';
 import { OID, readBigint } from './values.ts';
@@ -58,8 +59,8 @@ export class Embedded {
     }
   }
 
-  #enter(): Promise<void> {
-    return waitingForConnection('embedded', this.#clock, () => this.gate.enter());
+  #enter(ending?: ReturnType<typeof endOfSession>): Promise<void> {
+    return waitingForConnection('embedded', this.#clock, () => this.gate.enter(ending));
   }
 
   /** Its files, as a compressed archive: what has been committed, and nothing of a transaction under way. */
@@ -77,8 +78,9 @@ export class Embedded {
   sessions(): SessionSource {
     return {
       open: async () => {
-        await this.#enter();
-        return new EmbeddedSession(this.#client, this.#clock, () => this.gate.leave());
+        const ending = endOfSession();
+        await this.#enter(ending);
+        return new EmbeddedSession(this.#client, this.#clock, () => this.gate.leave(), ending?.signal);
       },
       // `close` of Embedded ends it: facts are read without Kysely.
       close: () => Promise.resolve(),
@@ -113,16 +115,20 @@ class EmbeddedSession implements Session {
   #leave: (() => void) | undefined;
   #open: OpenTransaction | undefined;
   #expired = false;
+  /** Ends what only reads, with its caller: between two statements, since one runs on this thread. */
+  readonly #ends: AbortSignal | undefined;
   #cancelWatch: (() => void) | undefined;
 
-  constructor(client: PGlite, clock: Clock, leave: () => void) {
+  constructor(client: PGlite, clock: Clock, leave: () => void, ends: AbortSignal | undefined) {
     this.#client = client;
     this.#clock = clock;
     this.#leave = leave;
+    this.#ends = ends;
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#expired) throw expired();
+    this.#ends?.throwIfAborted();
     this.#cancelWatch?.();
     const on = this.#open?.tx ?? this.#client;
     const span = statementSpan(query.sql);

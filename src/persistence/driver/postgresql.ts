@@ -7,6 +7,7 @@ import { tracer } from '../../base/tracing.ts';
 import { connectFailed } from './connecting.ts';
 import { waitingForConnection } from './connection-span.ts';
 import { isLast, isOnly, preparedName, type Session, type SessionSource } from './dialect.ts';
+import { type Cancelable, cancelStatement, endOfSession } from './ending.ts';
 import { failedToBegin, isLost, StatementFailed, statementFailed } from './failures.ts';
 import { statementEnds, statementSpan } from './statement-span.ts';
 import { OID, readBigint, readBigintArray } from './values.ts';
@@ -19,6 +20,8 @@ types.setTypeParser(OID.int8Array, readBigintArray);
 const POOL_WAIT_MS = 1000;
 /** A statement that the server has not ended this long after its own limit is on a dead connection. */
 const GRACE_MS = 500;
+/** How long the server may take to break a statement off; then its connection is cut. */
+const BREAK_OFF_MS = 500;
 /** BEGIN never waits: a later answer means that the connection was dead before. */
 const BEGIN_MS = 1500;
 
@@ -68,8 +71,8 @@ export class ClientPool {
     const limit = this.#options.statementTimeoutMs;
     try {
       const client = await pool.connect();
-      return new Lease(client, limit === 0 ? 0 : limit + GRACE_MS, (lost) => {
-        client.release(lost);
+      return new Lease(client, limit === 0 ? 0 : limit + GRACE_MS, ({ lost, spent }) => {
+        client.release(lost || spent);
         this.#gate.leave();
         if (lost && pool === this.#pool) this.#renew();
       });
@@ -144,14 +147,21 @@ export class ClientPool {
   }
 }
 
+/** How a connection comes back. `lost`: it proved dead, as others may have; `spent`: it alone is not used again. */
+interface Returned {
+  readonly lost: boolean;
+  readonly spent: boolean;
+}
+
 /** One connection while it is in use. */
 export class Lease {
   readonly #client: pg.PoolClient;
   readonly #limitMs: number;
-  #giveBack: ((lost: boolean) => void) | undefined;
+  #giveBack: ((returned: Returned) => void) | undefined;
   #lost = false;
+  #spent = false;
 
-  constructor(client: pg.PoolClient, limitMs: number, giveBack: (lost: boolean) => void) {
+  constructor(client: pg.PoolClient, limitMs: number, giveBack: (returned: Returned) => void) {
     this.#client = client;
     this.#limitMs = limitMs;
     this.#giveBack = giveBack;
@@ -187,6 +197,22 @@ export class Lease {
     }
   }
 
+  /** Whether a statement of it was broken off: then it takes no other one. */
+  get isSpent(): boolean {
+    return this.#spent;
+  }
+
+  /**
+   * Has the server end what is under way, whose query then rejects. The connection is not used again, because the request may
+   * reach the server late, and would end somebody else's statement.
+   */
+  breakOff(): void {
+    this.#spent = true;
+    void cancelStatement(this.#client as unknown as Cancelable);
+    const cut = setTimeout(() => this.#client.connection.stream.destroy(), BREAK_OFF_MS);
+    this.#client.once('end', () => clearTimeout(cut));
+  }
+
   /** Closes the connection on release instead of returning it. */
   discard(): void {
     this.#lost = true;
@@ -195,13 +221,18 @@ export class Lease {
   release(): void {
     const giveBack = this.#giveBack;
     this.#giveBack = undefined;
-    giveBack?.(this.#lost);
+    giveBack?.({ lost: this.#lost && !this.#spent, spent: this.#spent });
   }
 }
 
 /** The pool as Kysely's driver takes it. */
 export function postgresSessions(pool: ClientPool): SessionSource {
-  return { open: async () => new PostgresSession(await pool.acquire()), close: () => pool.close() };
+  const open = async (): Promise<PostgresSession> => {
+    const ends = endOfSession()?.signal;
+    ends?.throwIfAborted();
+    return new PostgresSession(await pool.acquire(), ends);
+  };
+  return { open, close: () => pool.close() };
 }
 
 /** Commands whose row count is the number of rows they changed. */
@@ -213,19 +244,38 @@ class PostgresSession implements Session {
   #begin: string | undefined;
   /** A COMMIT that was sent right after the last statement. */
   #committing: Promise<pg.QueryResult> | undefined;
+  /** Ends what only reads, with its caller. */
+  readonly #ends: AbortSignal | undefined;
 
-  constructor(lease: Lease) {
+  constructor(lease: Lease, ends: AbortSignal | undefined) {
     this.#lease = lease;
+    this.#ends = ends;
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     // If BEGIN alone failed, statements sent with it would run without a transaction: so only harmless ones may go with it.
     if (this.#begin !== undefined && !isHarmless(query)) await this.#sendBegin();
-    const { command, rowCount, rows } = await this.#lease.together(() => this.#send(query));
+    const { command, rowCount, rows } = await (this.#ends === undefined
+      ? this.#lease.together(() => this.#send(query))
+      : this.#sendEnding(query, this.#ends));
     return {
       rows: (rows ?? []) as R[],
       ...(CHANGING.has(command) && rowCount !== null ? { numAffectedRows: BigInt(rowCount) } : {}),
     };
+  }
+
+  async #sendEnding(query: CompiledQuery, ends: AbortSignal): Promise<pg.QueryResult> {
+    ends.throwIfAborted();
+    const breakOff = (): void => this.#lease.breakOff();
+    ends.addEventListener('abort', breakOff, { once: true });
+    try {
+      return await this.#lease.together(() => this.#send(query));
+    } catch (error) {
+      ends.throwIfAborted();
+      throw error;
+    } finally {
+      ends.removeEventListener('abort', breakOff);
+    }
   }
 
   async #send(query: CompiledQuery): Promise<pg.QueryResult> {
@@ -268,13 +318,15 @@ class PostgresSession implements Session {
 
   async commit(): Promise<void> {
     if (this.#isUnused()) return;
+    if (this.#lease.isSpent) this.#ends?.throwIfAborted();
     const { command } = await (this.#committing ?? this.#lease.query({ text: 'commit' }));
     // The server answers COMMIT of a failed transaction with ROLLBACK, and without an error.
     if (command !== 'COMMIT') throw new StatementFailed('25P02', null, false, 'SQLSTATE 25P02, rolled back at commit');
   }
 
   async rollback(): Promise<void> {
-    if (this.#isUnused()) return;
+    // The server rolls back what ends with its connection.
+    if (this.#isUnused() || this.#lease.isSpent) return;
     try {
       // After a COMMIT in progress it finds no transaction, which is not an error.
       await this.#lease.query({ text: 'rollback' });

@@ -5,6 +5,7 @@ import type { ApplyOptions } from '../../../src/catalog/manifest/manifests.ts';
 import { Manifests } from '../../../src/catalog/manifest/manifests.ts';
 import type { PlanView } from '../../../src/catalog/manifest/plan.ts';
 import type { Database } from '../../../src/persistence/database.ts';
+import { yamlOf } from '../../support/exported.ts';
 
 /** A small registry of languages, which the manifests of these tests name. */
 export async function addLanguages(database: Database): Promise<void> {
@@ -59,7 +60,7 @@ export async function refusal(
 }
 
 export async function exported(database: Database, code: string): Promise<string> {
-  return (await manifestsOf(database).export(code)).yaml;
+  return await yamlOf(manifestsOf(database), code);
 }
 
 /** Steps of a plan, a line each: `+ role reader`. */

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { forEachDatabase } from '../../support/databases.ts';
+import { manifestOf, yamlOf } from '../../support/exported.ts';
 import { manifestsOf } from './fixture.ts';
 
 /** 10,000 assignments and 10,000 overrides where it counts (`test:long`, the benchmarks); else enough for several pages. */
@@ -49,7 +50,7 @@ forEachDatabase('a large manifest', (fixture) => {
       changes: [],
     });
 
-    const { yaml, manifest } = await manifests.export('large');
+    const [yaml, manifest] = [await yamlOf(manifests, 'large'), await manifestOf(manifests, 'large')];
     for (const copy of [yaml, JSON.stringify(manifest)]) {
       expect((await manifests.apply(copy, { actor: 'cli', prune: true })).plan.changes).toEqual([]);
     }
@@ -60,6 +61,6 @@ forEachDatabase('a large manifest', (fixture) => {
     });
     expect(emptied.plan.summary).toEqual({ create: 0, change: 0, remove: 2 + 2.5 * PEOPLE, keep: 1 });
     expect(emptied.plan.assignmentsEnded).toBe(1.5 * PEOPLE);
-    expect((await manifests.export('large')).manifest).toMatchObject({ roles: [], assignments: [], overrides: [] });
+    expect(await manifestOf(manifests, 'large')).toMatchObject({ roles: [], assignments: [], overrides: [] });
   });
 });

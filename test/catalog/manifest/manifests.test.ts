@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { UsherError } from '../../../src/base/errors.ts';
 import { forEachDatabase } from '../../support/databases.ts';
+import { manifestOf } from '../../support/exported.ts';
 import { addLanguages, apply, exported, lines, manifestsOf, query, refusal, studio } from './fixture.ts';
 
 const DEMO = readFileSync(`${import.meta.dirname}/../../../examples/demo.yaml`, 'utf8');
@@ -162,7 +163,7 @@ permissions: [{code: project.archive, type: binary}, {code: report, type: binary
       };
       expect((await apply(database, JSON.stringify(manifest))).summary.create).toBe(9);
       expect((await apply(database, JSON.stringify(manifest))).summary.keep).toBe(9);
-      const { manifest: back } = await manifestsOf(database).export('constructor');
+      const back = await manifestOf(manifestsOf(database), 'constructor');
       expect(back.application.supportedLanguages).toEqual(['en', 'cs']);
       expect(back.overrides.map(({ resourceId }) => resourceId).sort()).toEqual(['"\\{,}', 'a:b', "it's"]);
     });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { tryClaim } from '../../../src/persistence/catalog/manifest-read.ts';
 import { KINDS } from '../../support/databases.ts';
+import { yamlOf } from '../../support/exported.ts';
 import { outcome, useRegistry } from '../../support/registry.ts';
 import type { Rest } from '../../support/rest.ts';
 import { AUTH, BILLING, manifest, PATH, PORTAL, pathOf, SHOP } from './own-world.ts';
@@ -11,8 +12,7 @@ for (const kind of KINDS) {
     const { root, audits, allowed } = registry;
     const nora = registry.as('nora');
 
-    const exported = async (code = 'billing'): Promise<string> =>
-      (await registry.usher.app.manifests.export(code)).yaml;
+    const exported = async (code = 'billing'): Promise<string> => await yamlOf(registry.usher.app.manifests, code);
     const all = async (): Promise<string[]> => await Promise.all(['billing', 'shop', 'portal', 'auth'].map(exported));
     const reset = async (): Promise<void> => {
       await registry.usher.app.manifests.apply(BILLING, { actor: 'cli', prune: true });

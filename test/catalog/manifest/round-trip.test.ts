@@ -6,6 +6,7 @@ import { examine } from '../../../src/catalog/manifest/examine.ts';
 import { type ExportedManifest, toYaml } from '../../../src/catalog/manifest/export.ts';
 import { readSource } from '../../../src/catalog/manifest/source.ts';
 import { forEachDatabase } from '../../support/databases.ts';
+import { manifestOf, yamlOf } from '../../support/exported.ts';
 import { canonical, manifestArbitrary } from './arbitrary.ts';
 import { addLanguages, manifestsOf } from './fixture.ts';
 
@@ -40,7 +41,7 @@ forEachDatabase('apply and export', (fixture, kind) => {
 
   test('export and apply are inverse, from any state to any other', async () => {
     const manifests = manifestsOf(fixture.database);
-    const state = async (code: string): Promise<ExportedManifest> => (await manifests.export(code)).manifest;
+    const state = async (code: string): Promise<ExportedManifest> => await manifestOf(manifests, code);
     let refused = 0;
     let applied = 0;
     let round = 0;
@@ -61,7 +62,7 @@ forEachDatabase('apply and export', (fixture, kind) => {
             refused++;
           }
           expect(await state(code)).toEqual(expected);
-          const { yaml } = await manifests.export(code);
+          const yaml = await yamlOf(manifests, code);
           expect((await manifests.apply(yaml, { actor: 'cli', prune: true })).plan.changes).toEqual([]);
         }
         // In an empty place the export makes the same again.
