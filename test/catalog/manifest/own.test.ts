@@ -133,7 +133,7 @@ for (const kind of KINDS) {
       'a manifest of %s is 400 in the path of another application, and nothing of it is told or changed',
       async (code) => {
         const before = await all();
-        const text = manifest({ roles: [{ code: 'mine' }, { code: 'Bad' }], admins: ['nora@example.com'] }, code);
+        const text = manifest({ roles: [{ code: 'mine' }, { code: 'Bad!' }], admins: ['nora@example.com'] }, code);
         for (const query of ['', '?dryRun=true', '?prune=true']) {
           const answer = await nora.post(PATH + query, text);
           expect(outcome(answer)).toEqual([400, 'VALIDATION_FAILED']);
