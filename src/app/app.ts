@@ -36,6 +36,7 @@ import { listSource } from '../persistence/facts/lists.ts';
 import { type Failpoints, openDatabase, startFailure } from '../persistence/open.ts';
 import { isStandby } from '../persistence/standby.ts';
 import { seedSuperadmins } from '../persistence/superadmins.ts';
+import { type PortConnections, portConnections } from './connection-limits.ts';
 import { createEngine, openDecisionLog } from './decision-log.ts';
 import { gatewayDoors, grpcDoors } from './doors.ts';
 import { buildFeatures, type Features } from './features.ts';
@@ -273,6 +274,7 @@ async function build(config: Config, base: Base): Promise<App> {
     recordRefusal: (refusal) => recordRefusal(database, refusal),
   };
   const metrics = new GrpcMetrics();
+  const ports = portConnections(config, { log, clock, grpc: own, gateway: registry });
   const checks = new CheckCache(sharesOf(config.cache).checks);
   const opsOnly = !config.roles.includes('gateway');
   const gateway =
@@ -282,6 +284,7 @@ async function build(config: Config, base: Base): Promise<App> {
           config,
           tls: files.gateway,
           further: gatewayDoors(config, files),
+          slots: ports.http.slots,
           services,
           clock,
           log,
@@ -289,7 +292,7 @@ async function build(config: Config, base: Base): Promise<App> {
           opsOnly,
         });
   const tls = { tls: files.grpc, further: grpcDoors(config, files) };
-  const grpcParts = { engine, watch, keys, clock, log, metrics, checks, ...tls };
+  const grpcParts = { engine, watch, keys, clock, log, metrics, checks, ports: ports.grpc, ...tls };
   const answering = isRpc && processes === null ? buildGrpc(config, grpcParts) : null;
   exposeMetrics(own, { engine, watch, grpc: metrics, checks, factsBytes: sharesOf(config.cache).facts });
   if (database.barrier !== null) exposeBarrier(own, database.barrier);
@@ -379,14 +382,16 @@ interface GrpcParts {
   log: Logger;
   metrics: GrpcMetrics;
   checks: CheckCache;
+  ports: PortConnections['grpc'];
   tls: TlsFiles['grpc'];
   further: readonly GrpcDoor[];
 }
 
-function buildGrpc({ grpc }: Config, { keys, watch, ...parts }: GrpcParts): AnsweringServer {
+function buildGrpc({ grpc }: Config, { keys, watch, ports, ...parts }: GrpcParts): AnsweringServer {
   const authorize = (scope: KeyScope) => (value: string | undefined) => keys.admit(value, scope);
   return createGrpcServer({
     ...parts,
+    ...ports,
     authorize: authorize('check'),
     watch: { open: watchHandle(watch), authorize: authorize('watch') },
     facts: { facts: parts.engine.served, watch, authorize: authorize('facts') },

@@ -19,6 +19,7 @@ import { createApiKeys, type KeyScope, keepLocalKey } from '../identity/api-keys
 import { passingOn, passWatch } from '../upstream/passing-on.ts';
 import { remoteFacts, UpstreamCounters } from '../upstream/remote-facts.ts';
 import { passNotice } from './closing.ts';
+import { portConnections } from './connection-limits.ts';
 import { createEngine, openDecisionLog } from './decision-log.ts';
 import { gatewayDoors, grpcDoors, type OpenDoor, openDoors } from './doors.ts';
 import { openLink } from './edge-link.ts';
@@ -76,6 +77,7 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
   const keys = createApiKeys(config, localKey);
   const authorize = (scope: KeyScope) => (value: string | undefined) => keys.admit(value, scope);
   const metrics = new GrpcMetrics();
+  const ports = portConnections(config, { log, clock, grpc: registry, gateway: null });
   const checks = new CheckCache(sharesOf(config.cache).checks);
   const grpc = createGrpcServer({
     engine,
@@ -83,6 +85,7 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
     log,
     metrics,
     checks,
+    ...ports.grpc,
     tls: files.grpc,
     further: grpcDoors(config, files),
     authorize: authorize('check'),

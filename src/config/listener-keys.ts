@@ -35,6 +35,13 @@ export const LISTENERS_AND_DATABASE = {
     about:
       'Requests per minute and caller; an IPv6 /64 counts as one address. An address that sends more wrong keys or webhook secrets than that gets 429, even for valid ones, until the minute is over.',
   }),
+  'http.maxConnections': key(kind.count, {
+    example: '2000',
+    default: null,
+    otherwise: 'half of the descriptors that the system allows and the database leaves',
+    about:
+      'Connections of the gateway. At most half of them, and 1,024, may be of clients that have shown no right key or token: [Limits of connections](secure.md#limits-of-connections).',
+  }),
   'http.serves': key(kind.filled(surface), {
     default: [...SURFACES],
     otherwise: 'everything',
@@ -75,6 +82,13 @@ export const LISTENERS_AND_DATABASE = {
   'grpc.connectionIdleMs': key(kind.whole(1000, 86_400_000), {
     default: 600_000,
     about: 'How long a connection of gRPC may be without a call before it is told to end.',
+  }),
+  'grpc.maxConnections': key(kind.count, {
+    example: '2000',
+    default: null,
+    otherwise: 'half of the descriptors that the system allows and the database leaves',
+    about:
+      'Connections of gRPC, for each process. At most half of them, and 1,024, may be of clients that have shown no right key: [Limits of connections](secure.md#limits-of-connections).',
   }),
   'grpc.reflection': key(kind.flag, {
     default: ({ production }) => !production,

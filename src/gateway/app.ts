@@ -3,6 +3,7 @@
 import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { Clock } from '../base/clock.ts';
+import { ConnectionSlots, slotLimits } from '../base/connection-slots.ts';
 import { lazy } from '../base/lazy.ts';
 import { cannotListen, type ListenAddress, reachableText } from '../base/listening.ts';
 import type { Logger } from '../base/telemetry.ts';
@@ -31,7 +32,8 @@ import type { Services } from './services.ts';
 export interface GatewayOptions {
   readonly config: Pick<Config, 'production' | 'ops' | 'cors' | 'publicUrl'> &
     PanelConfig & {
-      readonly http: Omit<Config['http'], 'tls' | 'serves'> & Partial<Pick<Config['http'], 'serves'>>;
+      readonly http: Omit<Config['http'], 'tls' | 'serves' | 'maxConnections'> &
+        Partial<Pick<Config['http'], 'serves'>>;
     };
   /** Of the first listener; the first one for operators is cleartext always. */
   readonly tls?: Certificates | undefined;
@@ -46,6 +48,8 @@ export interface GatewayOptions {
   /** For tests: routes in place of the service's, and answers checked against their schemas. */
   readonly routes?: readonly Route[];
   readonly checkAnswers?: boolean;
+  /** The connections that its listeners may have together, those for operators aside; tests have room for as many as they like. */
+  readonly slots?: ConnectionSlots;
   /** For tests: shorter times than in HTTP_LIMITS. */
   readonly limits?: Partial<ConnectionLimits>;
   readonly unproven?: UnprovenLimits;
@@ -113,6 +117,10 @@ const FOR_OPERATORS: Shown = {
   leadToMailbox: null,
 };
 
+/** Connections, where nobody says how many there may be; and those of operators, whose probes must always find one. */
+const ENOUGH = 100_000;
+const FOR_PROBES = 32;
+
 interface Door {
   readonly at: ListenAddress;
   readonly tls?: Certificates | undefined;
@@ -124,6 +132,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const observer = createObserver(services.registry, clock);
   const unproven = new UnprovenBodies(options.unproven);
   const limits = { ...HTTP_LIMITS, ...options.limits };
+  const slots = options.slots ?? new ConnectionSlots(slotLimits(ENOUGH), () => undefined);
+  const slotsOfOperators = new ConnectionSlots(slotLimits(FOR_PROBES), () => undefined);
   /** The first one, if there is one, then the operators'; then the further ones. */
   const listeners: Listener[] = [];
   const furtherListeners: Listener[] = [];
@@ -133,7 +143,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   let origin: string | null = config.publicUrl === null ? null : new URL(config.publicUrl).origin;
 
   const open = async ({ at, tls }: Door, shown: Shown): Promise<Listener> => {
-    return await listen({ at, tls, clock, log, limits }, (port) => {
+    const { trustProxy } = shown;
+    const own = shown === FOR_OPERATORS ? slotsOfOperators : slots;
+    return await listen({ at, tls, clock, log, limits, slots: own, trustProxy }, (port) => {
       origin ??= `${options.tls === undefined ? 'http' : 'https'}://localhost:${port}`;
       return createApp(options, observer, unproven, shown, { origin, corsOrigins });
     });

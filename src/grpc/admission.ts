@@ -7,19 +7,22 @@ import { type Metadata, ServerInterceptingCall, type ServerInterceptor } from '@
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import { apiKey, requestIdOf } from './bridge.ts';
-import { REFUSED, type RefusedCounts } from './refused.ts';
+import type { GrpcConnections } from './connections.ts';
+import { isGuesser, isWrongKey } from './guesses.ts';
+import { type GrpcRefused, REFUSED } from './refused.ts';
 import type { Entrances } from './served-methods.ts';
 import { failure, type WaitingOptions } from './waiting.ts';
 
 export interface AdmissionParts {
   readonly entrances: Entrances;
+  readonly connections: GrpcConnections;
   readonly options: WaitingOptions;
-  readonly refused: RefusedCounts;
+  readonly refused: GrpcRefused;
   /** From the headers of a call to the last byte of its message. */
   readonly messageMs: number;
 }
 
-export function admitFirst({ entrances, options, refused, messageMs }: AdmissionParts): ServerInterceptor {
+export function admitFirst({ entrances, connections, options, refused, messageMs }: AdmissionParts): ServerInterceptor {
   const { log, metrics, clock } = options;
   const arriving = new Arriving(messageMs, clock);
   return ({ path }, call) => {
@@ -32,13 +35,24 @@ export function admitFirst({ entrances, options, refused, messageMs }: Admission
     };
     return new ServerInterceptingCall(call, {
       start: (next) => {
+        const client = call.getConnectionInfo();
+        const ended = connections.begin(client);
+        const guesses = connections.guessesOf(client);
         let arrived = (): void => undefined;
         next({
           onReceiveMetadata: (metadata, take) => {
             try {
-              entrance?.authorize?.(apiKey(metadata));
+              const key = apiKey(metadata);
+              if (entrance?.authorize) {
+                guesses?.check(forwardedFor(metadata));
+                entrance.authorize(key);
+                connections.prove(client);
+              }
             } catch (error) {
-              refused.count(REFUSED.KEY);
+              if (isWrongKey(metadata.get('x-internal-api-key')[0]?.toString(), error)) {
+                guesses?.guessed(forwardedFor(metadata));
+              }
+              refused.count(isGuesser(error) ? REFUSED.GUESSES : REFUSED.KEY);
               refuse(error, metadata);
               return;
             }
@@ -56,11 +70,19 @@ export function admitFirst({ entrances, options, refused, messageMs }: Admission
             arrived();
             take();
           },
-          onCancel: () => arrived(),
+          // Also told after the end of every call.
+          onCancel: () => {
+            arrived();
+            ended();
+          },
         });
       },
     });
   };
+}
+
+function forwardedFor(metadata: Metadata): string | undefined {
+  return metadata.get('x-forwarded-for').at(-1)?.toString();
 }
 
 /** Calls whose message has not come, the oldest first: one timer for all of them. */

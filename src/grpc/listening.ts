@@ -4,16 +4,18 @@ import { lookup } from 'node:dns/promises';
 import type { Server as TlsServer } from 'node:tls';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
+import type { ConnectionSlots } from '../base/connection-slots.ts';
 import { UsherError } from '../base/errors.ts';
 import { cannotListen as cannotListenAt, type ListenAddress } from '../base/listening.ts';
 import { type Certificates, checkCertificates, secureContextOf, tlsOptionsOf } from '../base/tls.ts';
-import { GrpcConnections } from './connections.ts';
+import type { GrpcConnections } from './connections.ts';
 import { Guests } from './front/guests.ts';
 import { FrontListener, type FrontTimes } from './front/listener.ts';
 import { RefusalBlocks } from './front/refusal.ts';
 import type { FrontMethods, FrontService } from './front/service.ts';
+import type { Guesses } from './guesses.ts';
 import { freeClosedStreams, listenersOf } from './http2-streams.ts';
-import { REFUSED, type RefusedCounts } from './refused.ts';
+import { type GrpcRefused, REFUSED } from './refused.ts';
 import type { Entrances } from './served-methods.ts';
 import { UnfinishedMessages } from './unfinished.ts';
 import type { WaitingCalls } from './waiting.ts';
@@ -30,13 +32,18 @@ export interface GrpcListener {
 }
 
 interface DirectParts {
+  readonly slots: ConnectionSlots;
+  readonly refused: GrpcRefused;
   readonly times: FrontTimes;
   readonly clock: Clock;
   readonly tls: Certificates | undefined;
 }
 
-export function listenDirectly(server: Server, { times, clock, tls }: DirectParts): GrpcListener {
-  const connections = new GrpcConnections(clock, times);
+export function listenDirectly(
+  server: Server,
+  connections: GrpcConnections,
+  { clock, tls }: Pick<DirectParts, 'clock' | 'tls'>,
+): GrpcListener {
   return {
     async listen(host, port) {
       const bound = await bind(server, host, port, tls);
@@ -73,11 +80,11 @@ interface FrontParts extends DirectParts {
   /** All methods. */
   readonly served: Entrances;
   readonly calls: WaitingCalls;
-  readonly refused: RefusedCounts;
+  readonly guesses: Guesses | null;
 }
 
 export function listenBehindFront(server: Server, parts: FrontParts): GrpcListener {
-  const { methods, served, calls, refused, times, clock, tls, further } = parts;
+  const { methods, served, calls, guesses, slots, refused, times, clock, tls, further } = parts;
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   freeClosedStreams(server);
   const inject = injector.injectConnection.bind(injector);
@@ -86,6 +93,8 @@ export function listenBehindFront(server: Server, parts: FrontParts): GrpcListen
     served,
     calls,
     inject,
+    slots,
+    guesses,
     refused,
     guests: new Guests(() => refused.count(REFUSED.KEPT)),
     unfinished: new UnfinishedMessages(),

@@ -1,6 +1,7 @@
-/** What the gRPC port refuses: counted, and logged once a minute. */
+/** What the gRPC port refuses, by kind. */
 
 import type { Clock } from '../base/clock.ts';
+import { RefusedCounts } from '../base/refused-counts.ts';
 import type { Logger } from '../base/telemetry.ts';
 
 /** Why something is refused. */
@@ -13,7 +14,7 @@ export const REFUSED = {
   BYTES: 'bytes',
   /** A call whose message did not come in time. */
   LATE: 'late',
-  /** A connection for which there is no room. */
+  /** A connection for which there was no room, or that had to give way: on none of these a right key was shown. */
   CONNECTIONS: 'connections',
   /** A connection on which no right key was shown, for what it made the service keep. */
   KEPT: 'kept',
@@ -22,40 +23,8 @@ export const REFUSED = {
 } as const;
 export type Refused = (typeof REFUSED)[keyof typeof REFUSED];
 
-const KINDS = Object.values(REFUSED);
-const LOG_MS = 60_000;
+export type GrpcRefused = RefusedCounts<Refused>;
 
-export class RefusedCounts {
-  readonly #log: Logger;
-  readonly #clock: Pick<Clock, 'after'>;
-  readonly #counts = new Map<Refused, number>(KINDS.map((kind) => [kind, 0]));
-  /** Since the last line. */
-  #news = new Map<Refused, number>();
-  #isQuiet = false;
-
-  constructor(log: Logger, clock: Pick<Clock, 'after'>) {
-    this.#log = log;
-    this.#clock = clock;
-  }
-
-  count(kind: Refused): void {
-    this.#counts.set(kind, (this.#counts.get(kind) as number) + 1);
-    this.#news.set(kind, (this.#news.get(kind) ?? 0) + 1);
-    if (!this.#isQuiet) this.#tell();
-  }
-
-  /** Since the start, by kind. */
-  counts(): ReadonlyMap<Refused, number> {
-    return this.#counts;
-  }
-
-  #tell(): void {
-    this.#log.warn({ refused: Object.fromEntries(this.#news) }, 'gRPC port: refused');
-    this.#news = new Map();
-    this.#isQuiet = true;
-    this.#clock.after(LOG_MS, () => {
-      this.#isQuiet = false;
-      if (this.#news.size > 0) this.#tell();
-    });
-  }
+export function countRefused(log: Logger, clock: Clock): GrpcRefused {
+  return new RefusedCounts('gRPC port: refused', Object.values(REFUSED), { log, clock });
 }

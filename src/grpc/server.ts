@@ -10,6 +10,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { ConnectionSlots, slotLimits } from '../base/connection-slots.ts';
 import type { ListenAddress } from '../base/listening.ts';
 import type { Logger } from '../base/telemetry.ts';
 import type { Certificates } from '../base/tls.ts';
@@ -22,13 +23,15 @@ import { admitFirst } from './admission.ts';
 import { createHandles } from './answering.ts';
 import { type Authorize, type Handle, unary } from './bridge.ts';
 import { CallTraces } from './call-traces.ts';
+import { GrpcConnections } from './connections.ts';
 import { factsMethods, type ServedFacts, servedFacts } from './facts-service.ts';
 import type { FrontMethod, FrontMethods } from './front/service.ts';
+import { Guesses, type GuessLimits } from './guesses.ts';
 import { Health } from './health.ts';
 import { type GrpcDoor, listenBehindFront, listenDirectly } from './listening.ts';
 import { GrpcMetrics, METHODS } from './metrics.ts';
 import { addReflection } from './reflection.ts';
-import { RefusedCounts } from './refused.ts';
+import { countRefused, type GrpcRefused, REFUSED } from './refused.ts';
 import { CheckCache } from './request-cache.ts';
 import { type Entrance, entrancesOf, type ServedMethod, serviceOf } from './served-methods.ts';
 import { type OpenStream, serverStreaming } from './streaming.ts';
@@ -55,7 +58,11 @@ export interface GrpcServerOptions {
   log: Logger;
   metrics?: GrpcMetrics;
   checks?: CheckCache;
-  refused?: RefusedCounts;
+  refused?: GrpcRefused;
+  /** Of wrong keys; null or absent for none. */
+  guesses?: GuessLimits | null;
+  /** The connections that the port may have; tests have room for as many as they like. */
+  slots?: ConnectionSlots;
   clock?: Clock;
   /** Milliseconds; the defaults are TIMES. */
   times?: Partial<typeof TIMES>;
@@ -102,6 +109,8 @@ const TIMES = {
   guestIdleMs: 10_000,
 };
 
+/** Connections, where nobody says how many there may be. */
+const ENOUGH = 100_000;
 /** Bytes, where no cache is passed in. */
 const MEMORY = 16 * 1024 * 1024;
 
@@ -164,15 +173,21 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
     deadlineMs: times.deadlineMs,
     traces: tracer === null ? null : new CallTraces(tracer, clock, metrics),
   });
-  const refused = options.refused ?? new RefusedCounts(log, clock);
+  const refused = options.refused ?? countRefused(log, clock);
   const handles = createHandles(engine, options.checks ?? new CheckCache(MEMORY));
   const entrances = new Map<string, Entrance>();
+  const slots = options.slots ?? new ConnectionSlots(slotLimits(ENOUGH), () => refused.count(REFUSED.CONNECTIONS));
   const { messageMs } = times;
-  const direct = () => ({
+  const guesses = options.guesses ? new Guesses(options.guesses, clock) : null;
+  const connections = options.front ? null : new GrpcConnections({ clock, times, slots, refused, guesses });
+  const direct = (behind: GrpcConnections) => ({
     ...lifeOfConnections(times),
-    interceptors: [admitFirst({ entrances, options: calls.options, refused, messageMs })],
+    interceptors: [admitFirst({ entrances, connections: behind, options: calls.options, refused, messageMs })],
   });
-  const server = new ListedServer({ ...LIMITS_OF_CONNECTIONS, ...(options.front ? {} : direct()) }, entrances);
+  const server = new ListedServer(
+    { ...LIMITS_OF_CONNECTIONS, ...(connections === null ? {} : direct(connections)) },
+    entrances,
+  );
   const { passed } = options;
   const methods = [
     ...[...handles].map(([name, handle]) => ({
@@ -191,18 +206,21 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
   const files = services.map(({ file }) => file);
   const endReflection = options.reflection ? addReflection(server, files) : () => {};
 
-  const listener = options.front
-    ? listenBehindFront(server, {
-        methods: atTheFront(handles, options),
-        served: entrances,
-        calls,
-        refused,
-        times,
-        clock,
-        tls: options.tls,
-        further: options.further ?? [],
-      })
-    : listenDirectly(server, { times, clock, tls: options.tls });
+  const listener =
+    connections === null
+      ? listenBehindFront(server, {
+          methods: atTheFront(handles, options),
+          served: entrances,
+          calls,
+          slots,
+          guesses,
+          refused,
+          times,
+          clock,
+          tls: options.tls,
+          further: options.further ?? [],
+        })
+      : listenDirectly(server, connections, { clock, tls: options.tls });
   let isEnding = false;
   const announceEnd = (): void => {
     isEnding = true;

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
+import { ConnectionSlots, slotLimits } from '../../src/base/connection-slots.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { Connections } from '../../src/gateway/http/connections.ts';
 import { readBytes } from '../../src/gateway/middleware/body.ts';
@@ -35,7 +36,9 @@ async function flood(bytes: string, app: (req: IncomingMessage, res: ServerRespo
   const server = createServer();
   const sockets: Socket[] = [];
   server.on('connection', (socket: Socket) => sockets.push(socket));
-  new Connections(server, { clock, log: createLogger('silent'), limits: HTTP_LIMITS }).serve(app);
+  const slots = new ConnectionSlots(slotLimits(100), () => undefined);
+  const log = createLogger('silent');
+  new Connections(server, { clock, log, limits: HTTP_LIMITS, slots, trustProxy: false }).serve(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
   let [received, cut] = ['', false];

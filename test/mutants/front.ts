@@ -4,7 +4,7 @@ import { type Mutant, mutant } from './mutant.ts';
 export const FRONT: readonly Mutant[] = [
   mutant(
     'the front requires no key',
-    'grpc/front/streams.ts',
+    'grpc/front/admitting.ts',
     'caller.admission = authorize(caller.key);',
     'caller.admission = () => true;',
     'grpc/front/trust',
@@ -18,7 +18,7 @@ export const FRONT: readonly Mutant[] = [
   ),
   mutant(
     'a key that is no longer admitted is admitted by the front',
-    'grpc/front/streams.ts',
+    'grpc/front/admitting.ts',
     'if (caller.admission?.() === true) return true;',
     'if (caller.admission !== undefined) return true;',
     'grpc/front/trust',
@@ -195,14 +195,14 @@ export const FRONT: readonly Mutant[] = [
   mutant(
     'a message is kept before its key is looked at',
     'grpc/front/streams.ts',
-    '} else if (!this.#admits(stream, entrance.authorize, (head ?? passed)?.caller as Caller)) return;',
+    '} else if (!this.#admitting.admits(stream, entrance.authorize, (head ?? passed)?.caller as Caller)) return;',
     '}',
     'grpc/front/door',
   ),
   mutant(
     'a key that is gone answers the message that comes after it',
     'grpc/front/streams.ts',
-    'if (!this.#admits(stream, method.authorize, caller)) return;',
+    'if (!this.#admitting.admits(stream, method.authorize, caller)) return;',
     '',
     'grpc/front/door',
   ),
@@ -240,5 +240,34 @@ export const FRONT: readonly Mutant[] = [
     'Math.min(end - at, MAX_PAYLOAD, this.#window, passed.window)',
     'Math.min(end - at, MAX_PAYLOAD)',
     'grpc/front/door',
+  ),
+  mutant(
+    'strangers take every connection',
+    'base/connection-slots.ts',
+    '(this.#guests >= guests || this.#count >= all)',
+    '(this.#count >= all)',
+    'base/connection-slots',
+    'grpc/connections',
+  ),
+  mutant(
+    'a caller who has shown a right gives way to a stranger',
+    'base/connection-slots.ts',
+    'if (place.guests.delete(held)) this.#guests--;',
+    '',
+    'base/connection-slots',
+  ),
+  mutant(
+    'a connection guesses keys for ever',
+    'grpc/front/admitting.ts',
+    'guesses?.check(caller.forwardedFor);',
+    '',
+    'grpc/guesses',
+  ),
+  mutant(
+    'a caller chooses the address that its wrong keys count for',
+    'grpc/guesses.ts',
+    "forwardedFor.slice(forwardedFor.lastIndexOf(',') + 1)",
+    "(forwardedFor.split(',')[0] as string)",
+    'grpc/guesses',
   ),
 ];

@@ -1,6 +1,7 @@
 /** Connections of the front alone, over pairs in memory: what one turn of the event loop does to them can be told. */
 import { Duplex } from 'node:stream';
 import type { Clock } from '../../src/base/clock.ts';
+import { ConnectionSlots, slotLimits } from '../../src/base/connection-slots.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { createHandles } from '../../src/grpc/answering.ts';
 import type { Handle } from '../../src/grpc/bridge.ts';
@@ -8,7 +9,7 @@ import { Guests } from '../../src/grpc/front/guests.ts';
 import { RefusalBlocks } from '../../src/grpc/front/refusal.ts';
 import type { FrontService } from '../../src/grpc/front/service.ts';
 import { GrpcMetrics, METHODS } from '../../src/grpc/metrics.ts';
-import { REFUSED, RefusedCounts } from '../../src/grpc/refused.ts';
+import { countRefused, REFUSED } from '../../src/grpc/refused.ts';
 import { CheckCache } from '../../src/grpc/request-cache.ts';
 import type { Entrance } from '../../src/grpc/served-methods.ts';
 import { UnfinishedMessages } from '../../src/grpc/unfinished.ts';
@@ -60,7 +61,7 @@ export function frontService({ engine, clock, passed }: FrontParts): FrontServic
     ] as const;
   });
   const log = createLogger('silent');
-  const refused = new RefusedCounts(log, clock);
+  const refused = countRefused(log, clock);
   return {
     methods: new Map(methods),
     served: new Map<string, Entrance>([
@@ -69,6 +70,8 @@ export function frontService({ engine, clock, passed }: FrontParts): FrontServic
       [`/${SERVICE}/Explain`, { index: METHODS.indexOf('Explain'), authorize: () => undefined, many: false }],
     ]),
     refused,
+    guesses: null,
+    slots: new ConnectionSlots(slotLimits(1000), () => undefined),
     guests: new Guests(() => refused.count(REFUSED.KEPT)),
     unfinished: new UnfinishedMessages(),
     refusals: new RefusalBlocks(),

@@ -7,6 +7,8 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
+import type { ConnectionSlots, Slot } from '../../base/connection-slots.ts';
+import { networkOf } from '../../base/ip-address.ts';
 import { type Logger, requestId } from '../../base/telemetry.ts';
 import { type ErrorBody, JSON_TYPE } from '../route/envelopes.ts';
 import { HTTP_LIMITS, isTooFine } from '../route/limits.ts';
@@ -28,9 +30,20 @@ interface Latest {
 }
 
 interface ConnectionsOptions {
+  readonly slots: ConnectionSlots;
+  /** Whether connections come from a proxy. */
+  readonly trustProxy: boolean;
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: ConnectionLimits;
+}
+
+/** The places of open connections. */
+const SLOTS = new WeakMap<Socket, Slot>();
+
+/** Somebody has shown a right on the connection: it has to give way to nobody. */
+export function proveConnection(socket: Socket): void {
+  SLOTS.get(socket)?.prove();
 }
 
 const PARSER_FAULTS: Readonly<Record<string, { status: number; message: string }>> = {
@@ -52,8 +65,11 @@ export class Connections {
     this.#server = server;
     this.#options = options;
     const isTls = server instanceof TlsServer;
+    server.on('connection', (socket: Socket) => this.#enter(socket));
     if (isTls) server.on('connection', (socket: Socket) => this.#shake(socket));
     server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => {
+      const slot = SLOTS.get(this.#shaking.get(clientOf(socket)) ?? socket);
+      if (slot !== undefined) SLOTS.set(socket, slot);
       this.#shaking.delete(clientOf(socket));
       this.#open.set(socket, null);
       socket.once('close', () => this.#open.delete(socket));
@@ -103,6 +119,20 @@ export class Connections {
     sweep();
     await closed;
     cancelSweep();
+  }
+
+  /** A connection that finds no room is closed; one that has shown no right may have to give way to another. */
+  #enter(socket: Socket): void {
+    const { remoteAddress } = socket;
+    // Connections of a proxy come from the proxy.
+    const isCallers = remoteAddress !== undefined && !this.#options.trustProxy;
+    const slot = this.#options.slots.enter(isCallers ? networkOf(remoteAddress) : null, () => socket.destroy());
+    if (slot === null) {
+      socket.destroy();
+      return;
+    }
+    SLOTS.set(socket, slot);
+    socket.once('close', () => slot.leave());
   }
 
   /** Nothing of a request has arrived: like a connection without one it is cut. */

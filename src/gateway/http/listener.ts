@@ -3,6 +3,7 @@
 import type { RequestListener, Server } from 'node:http';
 import { Server as TlsServer } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
+import type { ConnectionSlots } from '../../base/connection-slots.ts';
 import { type ListenAddress, listenAt } from '../../base/listening.ts';
 import type { Logger } from '../../base/telemetry.ts';
 import { type Certificates, secureContextOf, tlsOptionsOf } from '../../base/tls.ts';
@@ -34,13 +35,15 @@ interface ListenOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: ConnectionLimits;
+  readonly slots: ConnectionSlots;
+  readonly trustProxy: boolean;
 }
 
 /** Listens first and builds the application after: the allowed origin can depend on the port. */
 export async function listen(options: ListenOptions, createApp: (port: number) => RequestListener): Promise<Listener> {
-  const { clock, log, limits } = options;
+  const { limits } = options;
   const server = createServer(limits, options.tls);
-  const connections = new Connections(server, { clock, log, limits });
+  const connections = new Connections(server, options);
   const at = await listenAt(server, options.at);
   const port = 'port' in at ? at.port : 0;
   try {
@@ -53,7 +56,7 @@ export async function listen(options: ListenOptions, createApp: (port: number) =
     await connections.close();
     throw error;
   }
-  server.on('error', (error) => log.error({ err: error }, 'gateway listener failed'));
+  server.on('error', (error) => options.log.error({ err: error }, 'gateway listener failed'));
   return {
     at,
     port,

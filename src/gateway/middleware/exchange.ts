@@ -6,6 +6,7 @@ import { type Issue, UsherError } from '../../base/errors.ts';
 import { networkOf } from '../../base/ip-address.ts';
 import { type Logger, requestId, visibleRequestId } from '../../base/telemetry.ts';
 import type { Span } from '../../base/tracing.ts';
+import { proveConnection } from '../http/connections.ts';
 import type { Route } from '../route/route.ts';
 import { goOnTraced } from './trace.ts';
 
@@ -96,6 +97,7 @@ export class Exchange {
   }
 
   nameCaller(actor: string | null): void {
+    if (actor !== null) proveConnection(this.req.socket);
     this.callerName = actor?.startsWith('user:') ? 'user' : actor;
   }
 

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { networkOf } from '../../base/ip-address.ts';
+import type { ConnectionGuesses } from '../guesses.ts';
 import type { UnfinishedShare } from '../unfinished.ts';
 import type { Behind } from './behind.ts';
 import { ClientWindows } from './client-windows.ts';
@@ -37,10 +38,10 @@ export class Connection implements Host {
   readonly service: FrontService;
   readonly outbound: Outbound;
   readonly unfinished: UnfinishedShare;
+  readonly guesses: ConnectionGuesses | null;
   readonly #inbound: Inbound;
   /** Null once a right was shown. */
   #guest: Guest | null;
-  readonly #proved: (() => void) | undefined;
   readonly #socket: ClientSocket;
   readonly #clock: Clock;
   readonly #heads: HeadReader;
@@ -80,8 +81,8 @@ export class Connection implements Host {
     this.service = service;
     const address = networkOf(socket.remoteAddress ?? 'unknown');
     this.unfinished = service.unfinished.open(address);
-    this.#guest = service.guests.enter(address, () => this.#endGuest());
-    this.#proved = proved;
+    this.guesses = service.guesses?.open() ?? null;
+    this.#guest = service.guests.enter(address, { end: () => this.#endGuest(), proved });
     this.#socket = socket;
     this.#clock = clock;
     this.idleSince = clock.monotonic();
@@ -156,11 +157,10 @@ export class Connection implements Host {
 
   prove(): void {
     if (this.#guest === null) return;
-    this.#guest.leave();
+    this.#guest.prove();
     this.#guest = null;
     this.#heads.remembers = true;
     this.#inbound.welcome();
-    this.#proved?.();
   }
 
   #endGuest(): void {

@@ -50,9 +50,8 @@ export class Guests {
     return this.#limits.connection;
   }
 
-  /** @param end ends its connection */
-  enter(address: string, end: () => void): Guest {
-    const guest = new Guest(this, address, end);
+  enter(address: string, connection: GuestConnection): Guest {
+    const guest = new Guest(this, address, connection);
     this.#guests.add(guest);
     return guest;
   }
@@ -120,25 +119,37 @@ export class Guests {
   }
 }
 
+/** The connection of a guest. */
+export interface GuestConnection {
+  end(): void;
+  /** Told when a right was shown. */
+  readonly proved?: (() => void) | undefined;
+}
+
 export class Guest {
   readonly #guests: Guests;
+  readonly #connection: GuestConnection;
   readonly address: string;
-  readonly end: () => void;
   weight = 0;
 
-  constructor(guests: Guests, address: string, end: () => void) {
+  constructor(guests: Guests, address: string, connection: GuestConnection) {
     this.#guests = guests;
     this.address = address;
-    this.end = end;
+    this.#connection = connection;
+  }
+
+  end(): void {
+    this.#connection.end();
+  }
+
+  /** A right was shown. */
+  prove(): void {
+    this.leave();
+    this.#connection.proved?.();
   }
 
   get mustWait(): boolean {
     return this.#guests.mustWait;
-  }
-
-  /** How many more bytes its connection may keep. */
-  get room(): number {
-    return this.#guests.mostBytes - this.weight;
   }
 
   /** What its connection keeps now. May end it, or another one. */
@@ -154,7 +165,7 @@ export class Guest {
     this.#guests.wait(goOn);
   }
 
-  /** It has shown a right, or is gone. */
+  /** It is gone. */
   leave(): void {
     this.#guests.leave(this);
   }

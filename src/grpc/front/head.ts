@@ -15,6 +15,7 @@ export interface Caller {
   readonly requestId: string | undefined;
   /** Whether several keys were sent: none of them counts. */
   readonly several: boolean;
+  readonly forwardedFor: string | undefined;
   /** Of the key, once it was admitted: repeated headers are read once. */
   admission: Admission | undefined;
 }
@@ -84,6 +85,7 @@ export function readHead({ names, values, tooLong }: HeaderList, methodOf: Metho
   let timeoutMs = Number.POSITIVE_INFINITY;
   let contentLength = -1;
   let requestId: string | undefined;
+  let forwardedFor: string | undefined;
   let traceparent: string | undefined;
   let tracestate: string | undefined;
   for (let i = 0; i < names.length; i++) {
@@ -140,6 +142,12 @@ export function readHead({ names, values, tooLong }: HeaderList, methodOf: Metho
         requestId = value;
         mark = REQUEST_ID;
         break;
+      case 'x-forwarded-for':
+        if (!VALUE.test(value)) return null;
+        // Of several lines the last one counts, which the nearest proxy wrote.
+        forwardedFor = value;
+        seen |= OTHER;
+        continue;
       case 'traceparent':
         if (!VALUE.test(value)) return null;
         // Which of two counts is not defined, so none does.
@@ -162,7 +170,7 @@ export function readHead({ names, values, tooLong }: HeaderList, methodOf: Metho
     seen |= mark;
   }
   if ((seen & REQUIRED) !== REQUIRED || method === undefined) return null;
-  const caller = { key, requestId, several: false, admission: undefined };
+  const caller = { key, requestId, several: false, forwardedFor, admission: undefined };
   return { method, caller, timeoutMs, contentLength, traceparent, tracestate };
 }
 

@@ -1,3 +1,4 @@
+import type { ConnectionGuesses } from '../guesses.ts';
 import type { UnfinishedShare } from '../unfinished.ts';
 import type { Behind } from './behind.ts';
 import type { Outbound } from './outbound.ts';
@@ -8,6 +9,8 @@ export interface Host {
   readonly service: FrontService;
   readonly outbound: Outbound;
   readonly unfinished: UnfinishedShare;
+  /** Null where wrong keys are not limited. */
+  readonly guesses: ConnectionGuesses | null;
   /** Bytes that the connection may still make the service keep; infinite once a right was shown on it. */
   readonly room: number;
   /** Made when it is first needed. */

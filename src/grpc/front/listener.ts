@@ -9,6 +9,8 @@ import {
   Server as TlsServer,
 } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
+import type { Slot } from '../../base/connection-slots.ts';
+import { networkOf } from '../../base/ip-address.ts';
 import { type ListenAddress, listenAt } from '../../base/listening.ts';
 import { REFUSED } from '../refused.ts';
 import { Connection } from './connection.ts';
@@ -58,7 +60,7 @@ export class FrontListener {
   readonly #times: FrontTimes;
   readonly #lives = new Set<Lived>();
   /** Sockets whose TLS handshake is not finished, by their client: node:tls ends a handshake that takes too long, not its socket. */
-  readonly #shaking = new Map<string, { socket: Socket; since: number }>();
+  readonly #shaking = new Map<string, { socket: Socket; slot: Slot; since: number }>();
   readonly #lookMs: number;
   #cancelLook: (() => void) | undefined;
   #draining = false;
@@ -100,7 +102,12 @@ export class FrontListener {
   #createServer(): NetServer {
     // A client may end its side and wait for answers.
     const shared = { allowHalfOpen: true, noDelay: true };
-    if (this.#tls === undefined) return createServer(shared, (socket) => this.#accept(socket));
+    if (this.#tls === undefined) {
+      return createServer(shared, (socket) => {
+        const slot = this.#enter(socket);
+        if (slot !== null) this.#accept(socket, slot);
+      });
+    }
     const options = {
       ...shared,
       ...this.#tls,
@@ -108,8 +115,10 @@ export class FrontListener {
     };
     const server = createTlsServer(options, (socket) => this.#acceptTls(socket));
     server.on('connection', (socket: Socket) => {
+      const slot = this.#enter(socket);
+      if (slot === null) return;
       const client = clientOf(socket);
-      this.#shaking.set(client, { socket, since: this.#clock.monotonic() });
+      this.#shaking.set(client, { socket, slot, since: this.#clock.monotonic() });
       socket.once('close', () => {
         if (this.#shaking.get(client)?.socket === socket) this.#shaking.delete(client);
       });
@@ -141,12 +150,24 @@ export class FrontListener {
   }
 
   #acceptTls(socket: TLSSocket): void {
+    const shaken = this.#shaking.get(clientOf(socket));
     this.#shaking.delete(clientOf(socket));
-    if (socket.alpnProtocol === 'h2') this.#accept(socket);
+    // Connections over a socket file all have the same name here: then it is not known whose place it was.
+    if (socket.alpnProtocol === 'h2') this.#accept(socket, shaken?.slot);
     else socket.destroy();
   }
 
-  #accept(socket: Socket): void {
+  /** Null for a connection that finds no room, which is closed. */
+  #enter(socket: Socket): Slot | null {
+    const { remoteAddress } = socket;
+    const address = remoteAddress === undefined ? null : networkOf(remoteAddress);
+    const slot = this.#service.slots.enter(address, () => socket.destroy());
+    if (slot === null) socket.destroy();
+    else socket.once('close', () => slot.leave());
+    return slot;
+  }
+
+  #accept(socket: Socket, slot: Slot | undefined): void {
     if (this.#draining) {
       socket.destroy();
       return;
@@ -157,6 +178,7 @@ export class FrontListener {
         socket,
         service: this.#service,
         clock: this.#clock,
+        proved: () => slot?.prove(),
         closed: () => this.#closed(life),
       }),
       since: now,

@@ -49,7 +49,13 @@ export function callerOf({ names, values }: HeaderList): Caller {
   const at = names.indexOf('x-request-id');
   // HTTP/2 joins two headers by a comma, which no key contains.
   const several = keys.length > 1 || keys[0]?.includes(',') === true;
-  return { key: keys[0], requestId: at < 0 ? undefined : values[at], several, admission: undefined };
+  return {
+    key: keys[0],
+    requestId: at < 0 ? undefined : values[at],
+    several,
+    forwardedFor: values[names.lastIndexOf('x-forwarded-for')],
+    admission: undefined,
+  };
 }
 
 /** The path of a call. */

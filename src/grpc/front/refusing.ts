@@ -18,7 +18,13 @@ const NOT_GRPC_TEXT = Buffer.from('This port speaks gRPC: send application/grpc.
 const NOT_GRPC_HEADERS = encodeHeaders([':status', 'content-type'], ['415', 'text/plain; charset=utf-8']);
 
 /** Of a call whose caller does not matter any more. */
-export const NOBODY: Caller = { key: undefined, requestId: undefined, several: false, admission: undefined };
+export const NOBODY: Caller = {
+  key: undefined,
+  requestId: undefined,
+  several: false,
+  forwardedFor: undefined,
+  admission: undefined,
+};
 
 export interface RefusingHost {
   readonly service: FrontService;

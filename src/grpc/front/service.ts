@@ -2,8 +2,10 @@
 
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
+import type { ConnectionSlots } from '../../base/connection-slots.ts';
 import type { Authorize, Handle } from '../bridge.ts';
-import type { RefusedCounts } from '../refused.ts';
+import type { Guesses } from '../guesses.ts';
+import type { GrpcRefused } from '../refused.ts';
 import type { Entrance, Entrances } from '../served-methods.ts';
 import type { UnfinishedMessages } from '../unfinished.ts';
 import type { WaitingCalls } from '../waiting.ts';
@@ -26,10 +28,13 @@ export interface FrontService {
   /** Every method that grpc-js has a handler of. */
   readonly served: Entrances;
   readonly calls: WaitingCalls;
+  readonly slots: ConnectionSlots;
   readonly guests: Guests;
   readonly unfinished: UnfinishedMessages;
   readonly refusals: RefusalBlocks;
-  readonly refused: RefusedCounts;
+  /** Null where wrong keys are not limited. */
+  readonly guesses: Guesses | null;
+  readonly refused: GrpcRefused;
   /** Hands a connection over to grpc-js. */
   readonly inject: (connection: Duplex) => void;
 }

@@ -6,11 +6,11 @@
 
 import { GrpcStatus, UsherError } from '../../base/errors.ts';
 import type { Carrier } from '../../base/tracing.ts';
-import { type Authorize, severalKeys } from '../bridge.ts';
 import type { Callers } from '../call-traces.ts';
 import { REFUSED } from '../refused.ts';
 import type { FailedStatus } from '../status.ts';
 import { CANCELLED, failure, OK } from '../waiting.ts';
+import { Admitting } from './admitting.ts';
 import { Collecting } from './collecting.ts';
 import { ErrorCode, INITIAL_WINDOW, MAX_WINDOW, NOTHING, rstStreamFrame } from './frames.ts';
 import type { Caller, Head } from './head.ts';
@@ -39,6 +39,7 @@ export class Streams implements Callers {
   readonly #open = new OpenStreams();
   readonly #collecting: Collecting;
   readonly #refusing: Refusing;
+  readonly #admitting: Admitting;
   readonly #late: Late;
   passing: Passing;
   readonly #reset = new RecentIds();
@@ -53,6 +54,7 @@ export class Streams implements Callers {
     const { service, outbound, unfinished } = host;
     const answered = (stream: Stream): void => this.#answered(stream);
     this.#refusing = new Refusing({ service, outbound, spend: (bytes) => host.spend(bytes), answered });
+    this.#admitting = new Admitting(host, this.#refusing);
     this.#late = new Late({
       service,
       outbound,
@@ -125,28 +127,13 @@ export class Streams implements Callers {
     }
     if (entrance.authorize === null) {
       if (!this.#weigh(stream)) return;
-    } else if (!this.#admits(stream, entrance.authorize, (head ?? passed)?.caller as Caller)) return;
+    } else if (!this.#admitting.admits(stream, entrance.authorize, (head ?? passed)?.caller as Caller)) return;
     stream.expected = head === null ? contentLengthOf(list) : head.contentLength;
     if (endStream && stream.expected > 0) this.reset(stream, ErrorCode.PROTOCOL_ERROR);
     // A call without a message is for grpc-js to refuse.
     else if (endStream) this.#pass(stream);
     // Also of a call whose message never comes. Nearly always a timer for an earlier deadline is there already.
     else if (deadline !== Number.POSITIVE_INFINITY) this.#host.watchDeadline(deadline);
-  }
-
-  /** Whether the caller may make the call; else it is refused. */
-  #admits(stream: Stream, authorize: Authorize, caller: Caller): boolean {
-    if (caller.admission?.() === true) return true;
-    try {
-      if (caller.several) throw severalKeys();
-      caller.admission = authorize(caller.key);
-    } catch (error) {
-      this.#host.service.refused.count(REFUSED.KEY);
-      this.#refusing.refuse(stream, error, caller);
-      return false;
-    }
-    this.#host.prove();
-    return true;
   }
 
   /** A call of a method that is open to everybody. */
@@ -261,7 +248,7 @@ export class Streams implements Callers {
     const head = stream.head as Head;
     const { method, caller } = head;
     // The message may have come long after the headers: the key may be gone.
-    if (!this.#admits(stream, method.authorize, caller)) return;
+    if (!this.#admitting.admits(stream, method.authorize, caller)) return;
     const { index, handle } = method;
     const { metrics, log, traces } = service.calls.options;
     let answer: Buffer | Promise<Buffer>;

@@ -8,7 +8,7 @@ function guests(limits = { connection: 100, address: 250, all: 400 }, turnBytes 
   let overweight = 0;
   const ended: string[] = [];
   const all = new Guests(() => overweight++, limits, turnBytes);
-  const enter = (address: string, name: string) => all.enter(address, () => ended.push(name));
+  const enter = (address: string, name: string) => all.enter(address, { end: () => ended.push(name) });
   return { all, enter, ended, overweight: () => overweight };
 }
 
