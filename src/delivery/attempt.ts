@@ -11,6 +11,14 @@ export interface Attempt extends Settlement {
   used?: readonly number[];
   /** Subscriptions that no longer exist at the push service. */
   gone?: readonly Pick<PushTarget, 'id' | 'updatedAt'>[];
+  /** What a mail server said of its end; undefined where it says nothing about the server. */
+  mailEnd?: MailEndOf | undefined;
+}
+
+/** Null for a mail that was sent; else the words of a refusal, hashed, and when to try again should they concern the sender. */
+export interface MailEndOf {
+  readonly refusal: string | null;
+  readonly againInMs: number | null;
 }
 
 /** Sends the deliveries of one channel. */

@@ -19,6 +19,9 @@ export function nextAttemptIn(attempt: number, random: number, retryAfterMs = 0)
   return Math.max(retryAfterMs, pauseAfter(attempt) * (0.8 + 0.4 * random));
 }
 
+/** The pauses after each attempt but the last. */
+export const PAUSES_MS: readonly number[] = Array.from({ length: MAX_ATTEMPTS - 1 }, (_, at) => pauseAfter(at + 1));
+
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
 /** Milliseconds that a `Retry-After` header asks for, at most a day; null for an unreadable one (RFC 9110 10.2.3). */

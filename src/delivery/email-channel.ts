@@ -10,6 +10,7 @@ import type { EmailContent, UnsubscribeTarget } from './channels.ts';
 import type { Held } from './in-flight.ts';
 import type { Mailer } from './mail.ts';
 import type { MailMessage, MailOutcome, MailSender } from './message.ts';
+import { ACCOUNT_REFUSED } from './refusals.ts';
 
 export interface EmailChannelParts {
   mailer: Pick<Mailer, 'send'>;
@@ -92,17 +93,26 @@ export class EmailChannel implements Channel {
     switch (outcome.kind) {
       case 'sent':
         breaker.succeeded(lane);
-        return { sent: true, againInMs: null, attempted: true, error: null, pushDone: [] };
+        return {
+          sent: true,
+          againInMs: null,
+          attempted: true,
+          error: null,
+          pushDone: [],
+          mailEnd: { refusal: null, againInMs: null },
+        };
       case 'permanent':
-        // The server works; it rejects this mail only.
-        breaker.succeeded(lane);
-        return failed('smtp_rejected');
+        return { ...failed('smtp_rejected'), mailEnd: this.#refusal(claimed, outcome) };
       case 'no_smtp':
         return failed('no_smtp');
       case 'auth':
         log.warn({ brand: sender.slug, code: outcome.code }, 'SMTP server rejected the credentials; brand paused');
         breaker.refused(lane);
         return this.#later(claimed, 'smtp_auth');
+      case 'account':
+        log.warn({ brand: sender.slug, code: outcome.code }, 'SMTP server refused the sender; brand paused');
+        breaker.refused(lane);
+        return this.#later(claimed, ACCOUNT_REFUSED);
       case 'transient': {
         // 421: the server closes the connection, whatever the command (RFC 5321 3.8). Other replies concern this mail.
         const answered = /^\d+$/.test(outcome.code) && outcome.code !== '421';
@@ -114,6 +124,12 @@ export class EmailChannel implements Channel {
         breaker.failed(lane);
         return this.#later(claimed, 'smtp_interrupted');
     }
+  }
+
+  /** Whether it concerns the recipient or the sender shows in what the server says to others (refusals.ts). */
+  #refusal({ attempts }: Claimed, { words }: Exclude<MailOutcome, { kind: 'sent' }>): Attempt['mailEnd'] {
+    if (words === undefined) return undefined;
+    return { refusal: words, againInMs: nextAttemptIn(attempts, this.#parts.clock.random()) };
   }
 
   #later({ attempts }: Claimed, error: string): Attempt {

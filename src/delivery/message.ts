@@ -55,13 +55,16 @@ export interface MailMessage {
 }
 
 /**
- * The outcome of a message. `transient`: a retry may succeed. `permanent`: no retry of this message can succeed. `auth`: the server
- * rejects the sender's credentials. `unknown`: the connection was lost when the server may have accepted the message; retry with the
+ * The outcome of a message. `transient`: a retry may succeed. `permanent`: no retry of this message can succeed; `words` is what the
+ * server said of it, hashed, without addresses. `auth`: the server rejects the sender's credentials. `account`: it refuses the sender
+ * or the connection, whoever the recipient is. `unknown`: the connection was lost when the server may have accepted the message; retry with the
  * same Message-ID. `no_smtp`: the brand has no server. `code` is a reply code (`550`) or the connection's error code
  * (`ECONNREFUSED`). `response` is the server's reply without credentials, at most 500 characters.
  */
-export type MailOutcome = { kind: 'sent'; response: string } | { kind: MailFailure; code: string; response: string };
-export type MailFailure = 'transient' | 'permanent' | 'auth' | 'unknown' | 'no_smtp';
+export type MailOutcome =
+  | { kind: 'sent'; response: string }
+  | { kind: MailFailure; code: string; response: string; words?: string };
+export type MailFailure = 'transient' | 'permanent' | 'auth' | 'account' | 'unknown' | 'no_smtp';
 
 /** A complete message for a server or the mailbox. */
 export interface ComposedMail {

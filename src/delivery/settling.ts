@@ -11,6 +11,8 @@ import type { Database } from '../persistence/database.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import { noteResults, settleDeliveries } from '../persistence/delivery/settle.ts';
 import type { Attempt } from './attempt.ts';
+import { PAUSES_MS } from './backoff.ts';
+import { ACCOUNT_REFUSED, judgeRefusals, type MailEnd } from './refusals.ts';
 
 export interface SettlingParts {
   database: Pick<Database, 'change'>;
@@ -18,6 +20,8 @@ export interface SettlingParts {
   log: Logger;
   /** Whether more attempts are under way, whose outcomes can join the batch. */
   busy: () => boolean;
+  /** A lane whose server refuses its sender. */
+  refused: (lane: string) => void;
 }
 
 /** The most outcomes in one transaction. */
@@ -98,14 +102,32 @@ export class Settling {
   async #change(batch: readonly Waiting[]): Promise<Set<number>> {
     const used = [...new Set(batch.flatMap(({ attempt }) => attempt.used ?? []))];
     const gone = batch.flatMap(({ attempt }) => attempt.gone ?? []);
-    const settled = batch.map(({ claimed, attempt }) => ({ claimed, settlement: attempt }));
     const { result } = await this.#parts.database.change(async (tx) => {
-      const written = await settleDeliveries(tx, settled);
+      const { again, revived, paused } = await judgeRefusals(tx, endsOf(batch));
+      const settled = batch.map(({ claimed, attempt }) => ({
+        claimed,
+        settlement: again.has(claimed.id) ? retried(attempt) : attempt,
+      }));
+      const revive = { mails: revived, pausesMs: PAUSES_MS, error: ACCOUNT_REFUSED };
+      const written = await settleDeliveries(tx, settled, revive);
       await noteResults(tx, { used, gone });
-      return { result: written, scopes: [] };
+      return { result: { written, paused }, scopes: [] };
     });
-    return result;
+    for (const lane of result.paused) this.#parts.refused(lane);
+    return result.written;
   }
+}
+
+/** The ends of mails that say something about their server, in the order of the outcomes. */
+function endsOf(batch: readonly Waiting[]): MailEnd[] {
+  return batch.flatMap(({ claimed, attempt: { mailEnd } }) =>
+    mailEnd === undefined ? [] : [{ lane: claimed.lane, mail: claimed, refusal: mailEnd.refusal }],
+  );
+}
+
+/** The outcome of a refusal that concerned the sender. */
+function retried({ mailEnd, ...attempt }: Attempt): Attempt {
+  return { ...attempt, againInMs: mailEnd?.againInMs ?? null, error: ACCOUNT_REFUSED };
 }
 
 /** Whether a later try may succeed: the database is unavailable, or the outcome of the commit is unknown. */

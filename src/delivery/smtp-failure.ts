@@ -1,6 +1,8 @@
 /** Classifies errors of the SMTP client: whether the message is retried, and whether its brand is paused. */
 
-import type { MailOutcome, SmtpServer } from './message.ts';
+import { hash } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { MailFailure, MailOutcome, SmtpServer } from './message.ts';
 
 /** The connection was lost after part of the message had been sent: the server may have accepted it. */
 export class LostAfterData extends Error {
@@ -16,16 +18,17 @@ const MESSAGE_ERRORS = new Set(['EENVELOPE', 'EMESSAGE', 'EFILEACCESS', 'EURLACC
 /** RFC 4954 and 3207: authentication or encryption is needed first, or the credentials are wrong. */
 const CREDENTIALS = new Set([530, 534, 535, 538]);
 
+interface Fault {
+  code?: unknown;
+  originalCode?: unknown;
+  responseCode?: unknown;
+  response?: unknown;
+  command?: unknown;
+}
+
 export function failureOf(error: unknown, smtp: SmtpServer | null): MailOutcome {
   const lost = error instanceof LostAfterData;
-  const fault = (lost ? error.cause : error) as {
-    code?: unknown;
-    originalCode?: unknown;
-    responseCode?: unknown;
-    response?: unknown;
-    permanent?: unknown;
-    command?: unknown;
-  };
+  const fault = (lost ? error.cause : error) as Fault;
   const reply = typeof fault.responseCode === 'number' ? fault.responseCode : null;
   const code = reply === null ? codeOf(fault) : String(reply);
   const response = responseText(fault.response, code, smtp);
@@ -34,11 +37,37 @@ export function failureOf(error: unknown, smtp: SmtpServer | null): MailOutcome 
     if (fault.code === 'EAUTH') return { kind: 'auth', code, response };
     return { kind: MESSAGE_ERRORS.has(code) ? 'permanent' : 'transient', code, response };
   }
-  const atLogin = typeof fault.command === 'string' && fault.command.startsWith('AUTH');
-  if (CREDENTIALS.has(reply) || (atLogin && reply >= 500)) return { kind: 'auth', code, response };
-  // A refused STARTTLS concerns the server or the brand's settings, not this message.
-  const permanent = fault.permanent === true && fault.code !== 'ETLS' && fault.code !== 'EPROTOCOL';
-  return { kind: permanent ? 'permanent' : 'transient', code, response };
+  const kind = kindOf(reply, fault);
+  return { kind, code, response, ...(kind === 'permanent' ? { words: wordsOf(fault.response) } : {}) };
+}
+
+/** Words of this length with a digit are identifiers. An enhanced code behind its reply is shorter: `550-5.7.515`. */
+const MIN_IDENTIFIER = 12;
+
+/** Enhanced codes of RFC 3463 and of large providers that are about the sender: a limit of the account, a policy, a missing right. */
+const OF_SENDER = new Set(['5.4.5', '5.7.26', '5.7.28', '5.7.57', '5.7.60', '5.7.515']);
+
+/** By the command that the server replied to (docs/reference/notifications.md#refusals-by-mail-servers). */
+function kindOf(reply: number, { command, code, response }: Fault): MailFailure {
+  const stage = typeof command === 'string' ? command : '';
+  if (CREDENTIALS.has(reply) || stage.startsWith('AUTH')) return 'auth';
+  // A reply that ended a session which had begun: mostly a connection that was idle for too long.
+  if (stage === 'CONN' && code !== 'EPROTOCOL') return 'transient';
+  if (stage !== 'RCPT TO' && stage !== 'DATA') return 'account';
+  if (reply < 500) return 'transient';
+  return OF_SENDER.has(enhancedCode(response)) ? 'account' : 'permanent';
+}
+
+function enhancedCode(response: unknown): string {
+  return /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})(?!\S)/.exec(String(response))?.[1] ?? '';
+}
+
+/** A hash of reply, enhanced code and text, without what differs in the same words: addresses, and identifiers of a session or message. */
+function wordsOf(response: unknown): string {
+  const words = String(response).toLowerCase().split(/\s+/);
+  const same = words.filter((word) => !word.includes('@') && isIP(word.replaceAll(/[[\](),;]/g, '')) === 0);
+  const named = same.filter((word) => word.length < MIN_IDENTIFIER || !/\d/.test(word));
+  return hash('sha256', named.join(' '), 'base64url').slice(0, 22);
 }
 
 function codeOf({ code, originalCode }: { code?: unknown; originalCode?: unknown }): string {

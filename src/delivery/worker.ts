@@ -86,7 +86,7 @@ export class DeliveryWorker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
-    const { database, clock, log } = parts;
+    const { database, clock, log, breaker } = parts;
     this.#claims = new FailureLog({
       log,
       clock,
@@ -104,6 +104,10 @@ export class DeliveryWorker {
       clock,
       log,
       busy: () => this.#inFlight.underWay > 0,
+      refused: (lane) => {
+        log.warn({ lane }, 'SMTP server refuses different recipients with the same words; brand paused');
+        breaker.refused(lane);
+      },
     });
   }
 

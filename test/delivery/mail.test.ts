@@ -120,7 +120,8 @@ describe('mail over a real server', () => {
     ['5xx at RCPT', { at: 'rcpt', code: 550, words: '5.1.1 no such mailbox' } as const, 'permanent', '550'],
     ['4xx after the data', { at: 'data', code: 452, words: '4.2.2 full' } as const, 'transient', '452'],
     ['5xx after the data', { at: 'data', code: 554, words: '5.7.1 spam' } as const, 'permanent', '554'],
-    ['a cut before the greeting', { at: 'greeting' } as const, 'transient', '421'],
+    ['a refused connection', { at: 'greeting' } as const, 'account', '421'],
+    ['5xx at MAIL FROM', { at: 'mail', code: 550, words: '5.4.5 limit' } as const, 'account', '550'],
     ['a cut after the data', { at: 'after-data' } as const, 'unknown', 'ECONNECTION'],
   ])('each response of a mail server has its outcome: %s', async (_, fault, kind, code) => {
     sink.fault = fault;
@@ -200,7 +201,7 @@ describe('encryption and login', () => {
   test('a remote server must offer STARTTLS before the login', async () => {
     const mailer = mailerWith(elsewhere);
     const sender = senderBy({ host: 'smtp.example.com', port: plain.port, ...LOGIN });
-    expect((await mailer.send(sender, MESSAGE)).kind).toBe('transient');
+    expect((await mailer.send(sender, MESSAGE)).kind).toBe('account');
     expect(plain.mails).toEqual([]);
     const lax = senderBy({ host: 'smtp.example.com', port: plain.port, allowInsecure: true });
     expect((await mailer.send(lax, MESSAGE)).kind).toBe('sent');

@@ -168,6 +168,7 @@ describe('claims', () => {
       clock: systemClock,
       log: createLogger('silent'),
       busy: () => changes === 0,
+      refused: () => undefined,
     });
     const outcomes = await Promise.allSettled(
       all.map((claimed, at) =>

@@ -20,6 +20,8 @@ export interface DeliveryOrders {
   app: string;
   /** People to send a mail and a push to; none: what an earlier process has left is all there is to do. */
   people: { to: string; endpoint: string; p256dh: string; auth: string }[];
+  /** People to send a mail to, one by one, beside those. */
+  mailsTo?: readonly string[];
   /**
    * Where it ends itself; null where that is done from outside. `rendering` is when a rendering process gets to work on the send. `settle:`
    * is a point of the transaction that writes what came of a delivery, `accept:` one of that which stores the send.
@@ -30,7 +32,8 @@ export interface DeliveryOrders {
 }
 
 const orders = JSON.parse(process.argv[2] ?? '') as DeliveryOrders;
-let armed = orders.people.length === 0;
+const wanted = [...orders.people, ...(orders.mailsTo ?? []).map((to) => ({ to }))];
+let armed = wanted.length === 0;
 let left = orders.spare;
 let settling = false;
 
@@ -64,13 +67,13 @@ const app = await buildApp(toConfig({ env: orders.env }), {
 });
 const { rest } = await app.start();
 process.stdout.write('started\n');
-if (orders.people.length > 0) {
+if (wanted.length > 0) {
   await setUp(app, orders);
   armed = true;
   const { status } = await fetch(`${rest}/api/internal/notifications`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-internal-api-key': app.localKey ?? '' },
-    body: JSON.stringify(sendOf(orders)),
+    body: JSON.stringify(sendOf({ app: orders.app, people: wanted })),
   });
   process.stdout.write(`answered ${status}\n`);
 }

@@ -16,12 +16,12 @@ export interface ReceivedMail {
 
 /** What the server does to the next messages, until it is told otherwise. */
 export type SmtpFault =
-  /** An answer to RCPT TO, or to the end of the data. */
-  | { at: 'rcpt' | 'data'; code: number; words: string }
+  /** An answer to MAIL FROM, to RCPT TO, or to the end of the data; null for a recipient that is taken. */
+  | { at: 'mail' | 'rcpt' | 'data'; code: number; words: string | ((to: string) => string | null) }
   /** Takes the whole message, then cuts the connection without a word. */
   | { at: 'after-data' }
-  /** Cuts the connection when it greets. */
-  | { at: 'greeting' }
+  /** Refuses the connection when it greets. */
+  | { at: 'greeting'; code?: number }
   /** The delay of the answer to the end of the data, in milliseconds. */
   | { at: 'slow'; ms: number }
   /** Answers the end of the data only when `until` resolves, but for mails to `except`. */
@@ -34,6 +34,8 @@ export type SmtpFault =
 export interface SmtpSink {
   readonly port: number;
   readonly mails: ReceivedMail[];
+  /** Whom it refused, by a fault: of MAIL FROM the sender, else the recipient. */
+  readonly refusals: string[];
   /** Connections so far. */
   connections: number;
   fault: SmtpFault | null;
@@ -60,6 +62,15 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
     fault.hit();
     return true;
   };
+  const refusal = (at: 'mail' | 'rcpt' | 'data', address: string): Error | null => {
+    const { fault } = sink;
+    if (fault?.at !== at) return null;
+    const words = typeof fault.words === 'string' ? fault.words : fault.words(address);
+    if (words === null) return null;
+    refusals.push(address);
+    return reply(fault.code, words);
+  };
+  const refusals: string[] = [];
   const server = new SMTPServer({
     ...tls,
     disabledCommands: [...(tls === undefined ? ['STARTTLS'] : []), ...(login === undefined ? ['AUTH'] : [])],
@@ -69,7 +80,7 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
     onConnect(_session, callback) {
       sink.connections++;
       if (falls('connect')) return;
-      if (sink.fault?.at === 'greeting') callback(reply(421, 'closing'));
+      if (sink.fault?.at === 'greeting') callback(reply(sink.fault.code ?? 421, 'closing'));
       else callback();
     },
     onAuth(auth, _session, callback) {
@@ -78,17 +89,19 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
       else if (username === login?.user && password === login.password) callback(null, { user: username });
       else callback(reply(535, '5.7.8 authentication failed'));
     },
-    onRcptTo(_address, _session, callback) {
-      if (falls('rcpt')) return;
-      if (sink.fault?.at === 'rcpt') callback(reply(sink.fault.code, sink.fault.words));
-      else callback();
+    onMailFrom({ address }, _session, callback) {
+      callback(refusal('mail', address));
+    },
+    onRcptTo({ address }, _session, callback) {
+      if (!falls('rcpt')) callback(refusal('rcpt', address));
     },
     onData(stream, session, callback) {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         const { fault } = sink;
-        if (fault?.at === 'data') return callback(reply(fault.code, fault.words));
+        const refused = refusal('data', session.envelope.rcptTo[0]?.address ?? '');
+        if (refused !== null) return callback(refused);
         if (fault?.at === 'after-data') {
           for (const connection of server.connections) connection.close();
           return undefined;
@@ -124,6 +137,7 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
   const sink: SmtpSink = {
     port: (server.server.address() as AddressInfo).port,
     mails: [],
+    refusals,
     connections: 0,
     fault: null,
     next: () => {

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import type { Claimed } from './claims.ts';
 import type { PushTarget } from './push-subscriptions.ts';
+import { type Revive, reviveRefused } from './refused-rows.ts';
 
 /** The outcome of a claim. */
 export interface Settlement {
@@ -27,9 +28,13 @@ export interface Settled {
  * Writes the outcomes of claims, each of a different delivery, and the status of each notification. Returns the ids of those
  * written; the other claims were lost, and their new workers settle them. Settlements of one notification are serialized: the
  * second statement begins under the notifications' locks, and so sees what other settlements have committed. All take the locks
- * in one order.
+ * in one order. `revive` are failed mails of earlier settlements that are queued again with them.
  */
-export async function settleDeliveries(tx: Tx, all: readonly Settled[]): Promise<Set<number>> {
+export async function settleDeliveries(
+  tx: Tx,
+  all: readonly Settled[],
+  revive: Revive | null = null,
+): Promise<Set<number>> {
   const written = all.map(({ claimed, settlement }) => ({
     id: claimed.id,
     notification: claimed.notificationId,
@@ -46,7 +51,9 @@ export async function settleDeliveries(tx: Tx, all: readonly Settled[]): Promise
         as s (id bigint, notification bigint, claim int, sent boolean, again float8, attempted boolean, error text,
               done bigint[])
     ), n as materialized (
-      select id from notification where id in (select notification from s) order by id for update
+      select id from notification
+       where id in (select notification from s) or id = any(${revive?.mails.map(({ notificationId }) => notificationId) ?? []}::bigint[])
+       order by id for update
     )
     update delivery d
        set status = case when s.sent or d.sent_at is not null then 'sent'
@@ -59,7 +66,12 @@ export async function settleDeliveries(tx: Tx, all: readonly Settled[]): Promise
       from s join n on n.id = s.notification
      where d.id = s.id and d.notification_id = n.id and d.attempts = s.claim and d.due_at is not null
     returning d.id, n.id as notification`.execute(tx.kysely);
-  if (rows.length > 0) await settleNotifications(tx, [...new Set(rows.map(({ notification }) => notification))]);
+  const changed = new Set(rows.map(({ notification }) => notification));
+  if (revive !== null && revive.mails.length > 0) {
+    await reviveRefused(tx, revive);
+    for (const { notificationId } of revive.mails) changed.add(notificationId);
+  }
+  if (changed.size > 0) await settleNotifications(tx, [...changed]);
   return new Set(rows.map(({ id }) => id));
 }
 

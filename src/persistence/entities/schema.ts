@@ -26,6 +26,7 @@ import { Profile } from './profile.ts';
 import { ProviderEvent } from './provider-event.ts';
 import { PushSubscription } from './push-subscription.ts';
 import { RefusedMail } from './refused-mail.ts';
+import { RefusedRow } from './refused-row.ts';
 import { RegistrationLocale } from './registration-locale.ts';
 import { ResourceOverride } from './resource-override.ts';
 import { Role } from './role.ts';
@@ -71,6 +72,7 @@ export const entities = [
   Notification,
   Delivery,
   PushSubscription,
+  RefusedRow,
   AuthMail,
   ProviderEvent,
   RefusedMail,

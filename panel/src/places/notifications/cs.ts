@@ -135,6 +135,10 @@ export const notifications: typeof en = {
     smtp_deferred: ['Server e-mail odložil', 'Požádal o pozdější pokus. Opakuje se samo.'],
     smtp_unreachable: ['Server není dostupný', 'Nelze se připojit. Zkontrolujte hostitele, port a TLS značky.'],
     smtp_interrupted: ['Spojení se přerušilo', 'Server už e-mail mohl mít. Opakuje se samo.'],
+    smtp_account: [
+      'Odesílatel odmítnut',
+      'Server odmítá značku bez ohledu na příjemce: snad limit nebo pozastavení účtu. Opakuje se samo.',
+    ],
     smtp_auth: ['Odmítnuté přihlášení', 'Server nepřijímá uživatele a heslo značky.'],
     brand_unavailable: ['Heslo nelze otevřít', 'Heslo značky bylo zapečetěno jiným BRAND_SMTP_KEY. Zadejte je znovu.'],
     push_gone: ['Žádný prohlížeč', 'Člověk už nemá prohlížeč, který by push přijal.'],

@@ -140,6 +140,10 @@ export const notifications = {
       'Connection lost',
       'The connection broke when the server may have had the mail. It is tried again.',
     ],
+    smtp_account: [
+      'Sender refused',
+      'The mail server refuses the brand, whoever the recipient is: a limit or a suspension of its account, perhaps. It is tried again by itself.',
+    ],
     smtp_auth: ['Credentials refused', 'The mail server does not take the user and password of the brand.'],
     brand_unavailable: [
       'Password cannot be opened',
