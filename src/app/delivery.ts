@@ -11,6 +11,8 @@ import { DeliveryMetrics } from '../delivery/metrics.ts';
 import { PushSender } from '../delivery/push.ts';
 import { PushChannel } from '../delivery/push-channel.ts';
 import { openVapidKeys, type VapidKeys } from '../delivery/push-keys.ts';
+import { PushPauses } from '../delivery/push-pauses.ts';
+import { subjectProblem } from '../delivery/push-subject.ts';
 import { DeliveryBell } from '../delivery/queue.ts';
 import { PushSubscriptions } from '../delivery/subscriptions.ts';
 import { type DeliveryFailpoints, DeliveryWorker } from '../delivery/worker.ts';
@@ -66,6 +68,8 @@ export interface BuiltDelivery {
 export function buildDelivery(options: DeliveryOptions): BuiltDelivery {
   const { config, database, registry } = options;
   const push = openPush(config, options.clock);
+  const subject = push.keys === null ? null : subjectProblem(push.keys.subject);
+  if (subject !== null) options.log.warn(`push.subject ${subject}: push services may refuse every push`);
   const pushSubscriptions = new PushSubscriptions({
     database,
     rules: push.rules,
@@ -92,7 +96,8 @@ export function buildWorker(options: WorkerOptions): DeliveryWorker {
   // On PostgreSQL a worker has a thread or a process of its own (`buildDelivery`).
   const loop = database.kind === 'postgresql' ? 'alone' : 'shared';
   const sender = new PushSender({ outbound, rules, keys, clock, log, loop });
-  const push = new PushChannel({ sender, breaker: new CircuitBreaker(clock), clock });
+  const pauses = new PushPauses(clock);
+  const push = new PushChannel({ sender, breaker: new CircuitBreaker(clock), pauses, clock, log });
   const failpoints = options.deliveryFailpoints;
   return new DeliveryWorker({ database, clock, log, channels: { email, push }, breaker, metrics, bell, failpoints });
 }

@@ -1,6 +1,6 @@
 /**
- * Pauses destinations: a brand whose mail server refuses its credentials or does not respond, a push service that asked for a pause,
- * a replica that does not answer. Each user of one has its own breaker; another learns the same by one attempt.
+ * Pauses destinations: a brand whose mail server refuses it or does not respond, a push service or a replica that does not answer.
+ * Each user of one has its own breaker; another learns the same by one attempt.
  */
 
 import type { Clock } from './clock.ts';
@@ -66,12 +66,6 @@ export class CircuitBreaker {
     const state = this.#of(key);
     if (state.until > this.#clock.monotonic()) return;
     this.#pause(state, 60_000 * 2 ** state.pauses++);
-  }
-
-  /** Begins a pause that the destination asked for. */
-  pauseFor(key: string, ms: number): void {
-    const state = this.#of(key);
-    state.until = Math.max(state.until, this.#clock.monotonic() + ms);
   }
 
   #of(key: string): State {

@@ -4,12 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Config, type RawConfig, toConfig } from '../config/config.ts';
 import { pushKeyFaults } from '../delivery/p256.ts';
+import { pushSubjectFaults } from '../delivery/push-subject.ts';
 import { apiKeyFaults } from '../identity/api-keys.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
 import { readSecretFiles } from './secret-files.ts';
 
 /** Checks of keys whose grammar belongs to a feature. */
-export const CONFIG_CHECKS = [apiKeyFaults, pushKeyFaults];
+export const CONFIG_CHECKS = [apiKeyFaults, pushKeyFaults, pushSubjectFaults];
 
 /** Reads the file, if one is configured, the files of secrets, and nothing else. */
 export async function readRawConfig(io: Io, options: GlobalOptions): Promise<RawConfig> {

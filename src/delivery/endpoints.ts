@@ -9,10 +9,16 @@ import { hasForbiddenCharacters, LIMITS } from '../base/grammar.ts';
 import { isLoopbackHost } from '../base/ip-address.ts';
 import { INTERNET_POLICY, type Policy } from '../outbound/outbound.ts';
 
-/** Chromium browsers; Firefox. */
-const EXACT = ['fcm.googleapis.com', 'updates.push.services.mozilla.com'];
-/** Safari; Edge. */
-const SUFFIXES = ['.push.apple.com', '.notify.windows.com'];
+const EXACT = [
+  // Chromium browsers; Chrome's beta, dev and canary channels, and Chromium without a brand.
+  'fcm.googleapis.com',
+  'jmt17.google.com',
+  // Firefox that is built against Mozilla's staging and development services.
+  'updates-autopush.stage.mozaws.net',
+  'updates-autopush.dev.mozaws.net',
+];
+/** Firefox in all its channels; Safari; Edge. */
+const SUFFIXES = ['.push.services.mozilla.com', '.push.apple.com', '.notify.windows.com'];
 
 /** The allowed endpoints, built once from `push.allowedHosts`. */
 export interface EndpointRules {

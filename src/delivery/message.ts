@@ -57,7 +57,7 @@ export interface MailMessage {
 /**
  * The outcome of a message. `transient`: a retry may succeed. `permanent`: no retry of this message can succeed; `words` is what the
  * server said of it, hashed, without addresses. `auth`: the server rejects the sender's credentials. `account`: it refuses the sender
- * or the connection, whoever the recipient is. `unknown`: the connection was lost when the server may have accepted the message; retry with the
+ * or the connection, for any recipient. `unknown`: the connection was lost when the server may have accepted the message; retry with the
  * same Message-ID. `no_smtp`: the brand has no server. `code` is a reply code (`550`) or the connection's error code
  * (`ECONNREFUSED`). `response` is the server's reply without credentials, at most 500 characters.
  */

@@ -5,6 +5,7 @@
 
 import type { CircuitBreaker } from '../base/circuit-breaker.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/telemetry.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import { type Attempt, type Channel, failed } from './attempt.ts';
@@ -12,11 +13,14 @@ import { nextAttemptIn } from './backoff.ts';
 import type { PushContent } from './channels.ts';
 import type { Held } from './in-flight.ts';
 import { originOf, type PushOutcome, type PushSender } from './push.ts';
+import type { PushPauses } from './push-pauses.ts';
 
 export interface PushChannelParts {
   sender: Pick<PushSender, 'send'>;
   /** By origin. */
   breaker: CircuitBreaker;
+  pauses: PushPauses;
+  log: Logger;
   clock: Pick<Clock, 'random'>;
 }
 
@@ -47,9 +51,9 @@ export class PushChannel implements Channel {
   }
 
   async #push(target: PushTarget, content: PushContent, signal: AbortSignal): Promise<Result> {
-    const { sender, breaker } = this.#parts;
+    const { sender, breaker, pauses } = this.#parts;
     const origin = originOf(target);
-    const held = breaker.remaining(origin);
+    const held = Math.max(breaker.remaining(origin), pauses.remaining(target));
     if (held > 0) return { kind: 'held', forMs: held };
     const underWay = this.#underWay.get(origin) ?? 0;
     if (underWay >= PER_ORIGIN) return { kind: 'held', forMs: CROWDED_MS };
@@ -57,7 +61,7 @@ export class PushChannel implements Channel {
     try {
       const outcome = await sender.send(target, content, signal);
       if (signal.aborted && outcome.kind === 'later') return { kind: 'held', forMs: 0 };
-      this.#learn(origin, outcome);
+      this.#learn(target, origin, outcome);
       return outcome;
     } finally {
       const left = (this.#underWay.get(origin) ?? 1) - 1;
@@ -66,13 +70,21 @@ export class PushChannel implements Channel {
     }
   }
 
-  #learn(origin: string, outcome: PushOutcome): void {
-    const { breaker } = this.#parts;
+  #learn(target: PushTarget, origin: string, outcome: PushOutcome): void {
+    const { breaker, pauses, log } = this.#parts;
     if (outcome.kind !== 'later') {
       // The service responds, even if it refuses this push.
       if (outcome.kind !== 'refused') breaker.succeeded(origin);
-    } else if (outcome.throttled) breaker.pauseFor(origin, outcome.retryAfterMs);
-    else breaker.failed(origin);
+      return;
+    }
+    const { throttled, retryAfterMs } = outcome;
+    if (throttled) {
+      if (pauses.throttled(target, retryAfterMs))
+        log.warn({ origin }, 'push service throttles several browsers; paused');
+      return;
+    }
+    if (retryAfterMs > 0) pauses.pause(target, retryAfterMs);
+    breaker.failed(origin);
   }
 }
 

@@ -13,6 +13,7 @@ import { readRetryAfter } from './backoff.ts';
 import type { PushContent } from './channels.ts';
 import { encryptPush } from './encrypt.ts';
 import type { EndpointRules } from './endpoints.ts';
+import { fold } from './mail-headers.ts';
 import { loadWebPush } from './packages.ts';
 import type { VapidKeys } from './push-keys.ts';
 
@@ -24,7 +25,7 @@ const MAX_ANSWER_BYTES = 16 * 1024;
 const TOKEN_USED_MS = 3_600_000;
 /** Users choose hosts below a push service's name: the cache is bounded. */
 const MAX_TOKENS = 200;
-/** The pause after a 429 without a readable Retry-After. */
+/** The pause of a throttled subscription without a readable Retry-After. */
 const DEFAULT_PATIENCE_MS = 30_000;
 
 /**
@@ -34,13 +35,13 @@ const DEFAULT_PATIENCE_MS = 30_000;
 const ENCRYPTIONS_IN_A_TURN = { shared: 3, alone: 16 } as const;
 
 /**
- * `gone`: the subscription no longer exists. `refused`: a retry cannot succeed. `later`: the service has a problem, or asked for a
- * pause (`throttled`); `retryAfterMs` is the least pause it asked for.
+ * `gone`: the subscription no longer exists. `refused`: a retry cannot succeed; `said` is what the service answered. `later`: the
+ * service has a problem, or throttles this subscription (`throttled`); `retryAfterMs` is the least pause it asked for.
  */
 export type PushOutcome =
   | { readonly kind: 'sent' }
   | { readonly kind: 'gone' }
-  | { readonly kind: 'refused'; readonly error: string }
+  | { readonly kind: 'refused'; readonly error: string; readonly status?: number; readonly said?: string }
   | { readonly kind: 'later'; readonly error: string; readonly retryAfterMs: number; readonly throttled: boolean };
 
 export interface PushSenderParts {
@@ -76,7 +77,8 @@ export class PushSender {
     if (outcome.kind === 'refused') {
       // Anyone who knows an endpoint can push to that browser: the log holds its hash only.
       const endpoint = hash('sha256', target.endpoint, 'hex').slice(0, 16);
-      log.warn({ endpoint, origin: originOf(target), error: outcome.error }, 'push refused by the push service');
+      const { error, status, said } = outcome;
+      log.warn({ endpoint, origin: originOf(target), error, status, said }, 'push refused by the push service');
     }
     return outcome;
   }
@@ -101,7 +103,7 @@ export class PushSender {
         maxBytes: MAX_ANSWER_BYTES,
         ...(signal === undefined ? {} : { signal }),
       });
-      return this.#outcomeOf(response);
+      return this.#outcomeOf(response, endpoint);
     } catch (error) {
       if (error instanceof OutboundError) return FAILED[error.reason];
       throw error;
@@ -125,14 +127,21 @@ export class PushSender {
     return header;
   }
 
-  #outcomeOf(response: OutboundResponse): PushOutcome {
+  #outcomeOf(response: OutboundResponse, endpoint: string): PushOutcome {
     const { status } = response;
+    const refused = (error: string): PushOutcome => ({
+      kind: 'refused',
+      error,
+      status,
+      said: saidIn(response.body, endpoint),
+    });
     if (status < 300) return { kind: 'sent' };
     if (status === 404 || status === 410) return { kind: 'gone' };
-    if (status === 413) return { kind: 'refused', error: 'push_too_large' };
-    if (status === 401 || status === 403) return { kind: 'refused', error: 'push_unauthorized' };
+    if (status === 413) return refused('push_too_large');
+    if (status === 401 || status === 403) return refused('push_unauthorized');
     const retryAfter = readRetryAfter(response.header('retry-after'), this.#parts.clock.now());
-    if (status === 429) {
+    // 406 is how WNS throttles.
+    if (status === 429 || status === 406) {
       return {
         kind: 'later',
         error: 'push_throttled',
@@ -145,15 +154,23 @@ export class PushSender {
         kind: 'later',
         error: 'push_service_failed',
         retryAfterMs: retryAfter ?? 0,
-        throttled: retryAfter !== null,
+        throttled: false,
       };
     }
-    return { kind: 'refused', error: 'push_rejected' };
+    return refused('push_rejected');
   }
 }
 
 const later = (error: string): PushOutcome => ({ kind: 'later', error, retryAfterMs: 0, throttled: false });
 const refused = (error: string): PushOutcome => ({ kind: 'refused', error });
+
+/** What a service answered, on one line, without the endpoint: anyone who knows it can push to that browser. */
+function saidIn(body: Buffer, endpoint: string): string {
+  const { pathname } = new URL(endpoint);
+  const secrets = [endpoint, ...pathname.split('/').filter((part) => part.length >= 16)];
+  const text = secrets.reduce((said, secret) => said.replaceAll(secret, '***'), body.toString('utf8'));
+  return fold(text);
+}
 
 /** The outcome of a request that got no usable response. */
 const FAILED: Readonly<Record<OutboundReason, PushOutcome>> = {

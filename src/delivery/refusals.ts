@@ -32,7 +32,7 @@ export interface Judgment {
 /** The error of a delivery whose server refused the sender, not the recipient. */
 export const ACCOUNT_REFUSED = 'smtp_account';
 
-/** So many different recipients in a row tell that it is not about them. */
+/** Different recipients in a row, refused with the same words, after which the refusal concerns the sender. */
 const RECIPIENTS = 3;
 /** One person with more mails than this in a row says nothing about others. */
 const MAX_MAILS = 200;

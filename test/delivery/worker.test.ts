@@ -10,7 +10,7 @@ import { createStorage, type TestStorage, useDatabase } from '../support/databas
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { accept, insertType, type NotificationState, settled, stateOf, until, type Wanted } from './rows.ts';
+import { accept, hurry, insertType, type NotificationState, settled, stateOf, until, type Wanted } from './rows.ts';
 
 const SENT = { sent: true, againInMs: null, attempted: true, error: null, pushDone: [] };
 
@@ -321,7 +321,7 @@ describe('a worker beside failing brands and origins', () => {
     expect(slow.pushes).toHaveLength(30);
   }, 60_000);
 
-  test('after a 429 the whole push service is paused as requested, then gets every push once', async () => {
+  test('a push service that throttles a crowd is paused, then gets every push once', async () => {
     const crowd = people('crowd', 10);
     const paths = new Set<string>();
     for (const email of crowd) paths.add(await subscribe(email, pushes));
@@ -335,12 +335,14 @@ describe('a worker beside failing brands and origins', () => {
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(asked()).toBe(first);
     pushes.answers.clear();
-    const resumed = Date.now();
+    // Pauses end with their process.
+    await usher.close();
+    usher = await start();
+    await hurry(usher.app.database);
+    usher.app.bell.ring();
     await allSettled([...ids, ...more]);
     const got = pushes.pushes.filter(({ path }) => paths.has(path));
     expect(got).toHaveLength(20);
-    // The 2 s that were waited above leave one of the 3 s.
-    expect(Math.min(...got.map(({ at }) => at)) - resumed).toBeGreaterThan(300);
   }, 60_000);
 
   test('two workers send everything once', async () => {

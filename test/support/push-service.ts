@@ -30,6 +30,7 @@ export interface ReceivedPush {
 export interface PushAnswer {
   status: number;
   headers?: Record<string, string>;
+  body?: string;
   /** The delay before it answers. */
   delayMs?: number;
   /** Called when it has the push; then it says nothing more. */
@@ -106,7 +107,7 @@ export async function startPushService(): Promise<PushService> {
         return;
       }
     }
-    if (answer.hit === undefined) response.writeHead(answer.status, answer.headers).end();
+    if (answer.hit === undefined) response.writeHead(answer.status, answer.headers).end(answer.body);
     else answer.hit();
   }
 

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { systemClock as clock } from '../../base/clock.ts';
 import { passwordContext, Sealing } from '../../brands/sealing.ts';
 import type { Config } from '../../config/config.ts';
+import { subjectProblem } from '../../delivery/push-subject.ts';
 import { failureOf } from '../../delivery/smtp-failure.ts';
 import { verifyServer } from '../../delivery/smtp-pools.ts';
 import { createProvider } from '../../identity/provider.ts';
@@ -104,6 +105,9 @@ export async function checkPush({ push, production }: Config, to: Findings): Pro
   }
   // A start refuses keys that do not fit each other, and so did the check of the configuration.
   to.ok('the VAPID keys belong to each other');
+  const problem = push.subject === null ? null : subjectProblem(push.subject);
+  if (problem !== null)
+    to.warn(`push.subject ${problem}`, 'Set push.subject to an address that push services can write to.');
   const found = await Promise.allSettled(PUSH_HOSTS.map((host) => lookup(host)));
   const missing = PUSH_HOSTS.filter((_, index) => found[index]?.status === 'rejected');
   if (missing.length === 0) to.ok('the names of push services are found');

@@ -142,7 +142,7 @@ export const notifications = {
     ],
     smtp_account: [
       'Sender refused',
-      'The mail server refuses the brand, whoever the recipient is: a limit or a suspension of its account, perhaps. It is tried again by itself.',
+      'The mail server refuses the brand for any recipient: a limit or a suspension of its account, perhaps. It is tried again by itself.',
     ],
     smtp_auth: ['Credentials refused', 'The mail server does not take the user and password of the brand.'],
     brand_unavailable: [
