@@ -37,7 +37,7 @@ func main() {
 MAIN
 # As the README says it, in an empty folder beside a clone.
 ln -s "$root" "$work/app/usher"
-(cd "$work/app" && go mod init app && go mod edit -replace github.com/usher-service/usher-go=./usher/clients/go && go get github.com/usher-service/usher-go) >"$work/mod.log" 2>&1 || { cat "$work/mod.log"; exit 1; }
+(cd "$work/app" && go mod init app && go mod edit -replace github.com/usher-service/usher-go=./usher/clients/go && go get github.com/usher-service/usher-go@v0.1.0) >"$work/mod.log" 2>&1 || { cat "$work/mod.log"; exit 1; }
 (cd "$work/app" && go build -o app .)
 
 start service

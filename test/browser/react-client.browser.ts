@@ -125,7 +125,9 @@ describe('everything that a page asks', () => {
     // Nothing is answered from now on: what is displayed is what was kept.
     await page.route('**/check/batch', () => new Promise<void>(() => undefined));
     await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('Sign in to see the project.').waitFor();
     expect(await editButton(page).count()).toBe(0);
+    expect(await page.getByText('You can look at this project.').count()).toBe(0);
     await page.getByLabel('E-mail').fill('eva@client.example');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await bell(page).waitFor();
