@@ -74,7 +74,7 @@ function statements(size: RegistrySize): string[] {
       select 'urn:bench', i::text, ${person('i')}, true, true from generate_series(1, ${users}) i where i % 50 <> 0`,
     // What triggers make of them, which do not fire here.
     `insert into person_search (person_id, searched)
-      select p.id, searched_text(p.email, f.display_name) from person p left join profile f on f.person_id = p.id
+      select p.id, folded_search(p.email, f.display_name, f.first_name, f.last_name) from person p left join profile f on f.person_id = p.id
       where p.id > ${BASE} order by p.id`,
     `insert into application (id, code, name) overriding system value
       select ${BASE} + i, case i when 1 then 'big' else 'app' || i end, 'Application ' || i

@@ -4,6 +4,7 @@ import { sightIn } from '../administration/reach.ts';
 import { readNames } from '../persistence/catalog/applications.ts';
 import type { Database } from '../persistence/database.ts';
 import { type FoundCode, searchCodes, searchUsers } from '../persistence/directory/search.ts';
+import { folded } from '../persistence/folding.ts';
 import { seenIds, type UserRow } from './users.ts';
 
 export type { FoundCode } from '../persistence/directory/search.ts';
@@ -31,11 +32,15 @@ export class Search {
     return this.#database.read(async (tx) => {
       const apps = seenIds(await sightIn(tx, reader, null), null);
       return {
-        people: best(text, await searchUsers(tx, text, apps, MOST), ({ email, displayName }) => [
+        // They match, by a name that is not shown too.
+        people: best(folded(text), await searchUsers(tx, text, apps, MOST), PART, ({ email, displayName }) => [
           email,
-          displayName ?? '',
+          folded(displayName ?? ''),
         ]),
-        applications: best(text, await readNames(tx, apps), ({ code, name }) => [code, name]),
+        applications: best(text.toLowerCase(), await readNames(tx, apps), NO_MATCH, ({ code, name }) => [
+          code,
+          name.toLowerCase(),
+        ]),
         roles: await searchCodes(tx, 'role', text, apps, MOST),
         permissions: await searchCodes(tx, 'permission', text, apps, MOST),
       };
@@ -43,13 +48,12 @@ export class Search {
   }
 }
 
-/** Those with the text in one of their texts, the best first; equals by the first of the texts. */
-function best<T>(text: string, items: readonly T[], textsOf: (item: T) => readonly string[]): T[] {
-  const sought = text.toLowerCase();
+/** Those with the text in one of their texts, the best first; equals by the first of the texts. `worst` is the rank of all others. */
+function best<T>(sought: string, items: readonly T[], worst: number, textsOf: (item: T) => readonly string[]): T[] {
   return items
     .map((item) => {
-      const texts = textsOf(item).map((one) => one.toLowerCase());
-      return { item, rank: Math.min(...texts.map((one) => rankOf(one, sought))), key: texts[0] ?? '' };
+      const texts = textsOf(item);
+      return { item, rank: Math.min(worst, ...texts.map((one) => rankOf(one, sought))), key: texts[0] ?? '' };
     })
     .filter(({ rank }) => rank < NO_MATCH)
     .toSorted((one, other) => one.rank - other.rank || (one.key < other.key ? -1 : 1))
@@ -57,10 +61,11 @@ function best<T>(text: string, items: readonly T[], textsOf: (item: T) => readon
     .map(({ item }) => item);
 }
 
+const PART = 2;
 const NO_MATCH = 3;
 
 function rankOf(text: string, sought: string): number {
   if (text === sought) return 0;
   if (text.startsWith(sought)) return 1;
-  return text.includes(sought) ? 2 : NO_MATCH;
+  return text.includes(sought) ? PART : NO_MATCH;
 }

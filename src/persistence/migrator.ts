@@ -10,8 +10,10 @@ import { connectionOf, type Orm, openOrm } from './driver/orm.ts';
 import { ClientPool, postgresSessions } from './driver/postgresql.ts';
 import { Refused } from './driver/refused.ts';
 import { isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
+import { foldSearches } from './fold-searches.ts';
 import { PARTITIONS } from './migrations/0015-partitions.ts';
 import { LACKS_UNSENT_SQL, UNSENT, unsentIndexes } from './migrations/0016-unsent.ts';
+import { FOLDED_SEARCH } from './migrations/0025-folded-search.ts';
 import { MIGRATIONS } from './migrations/list.ts';
 import { checksBefore, PARTITIONED } from './migrations/partitioned.ts';
 
@@ -73,7 +75,9 @@ export function refusePending(state: MigrationState): void {
 
 /** Applies the pending migrations of the embedded database, all or none. Returns their names. */
 export async function migrateEmbedded(orm: Orm): Promise<string[]> {
-  return (await orm.migrator.up()).map((migration) => migration.name);
+  const applied = (await orm.migrator.up()).map((migration) => migration.name);
+  await foldSearches(connectionOf(orm).getClient());
+  return applied;
 }
 
 export interface MigrateOptions {
@@ -120,6 +124,7 @@ export async function migratePostgres({
       await lockMigrations(transaction, migrationWaitMs);
       const applied = await migrateLocked(orm, transaction);
       await connection.commit(transaction);
+      if (applied.includes(FOLDED_SEARCH)) await foldSearches(connection.getClient());
       return applied;
     } catch (error) {
       await connection.rollback(transaction).catch(() => undefined); // the connection is lost, and the transaction with it

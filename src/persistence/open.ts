@@ -16,6 +16,7 @@ import { Refused } from './driver/refused.ts';
 import { cannotBeUsed, isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
 import { Failover } from './facts/failover.ts';
 import { createFactsPool, embeddedFacts, noNotifications, postgresFacts } from './facts/source.ts';
+import { foldSearches } from './fold-searches.ts';
 import {
   APPLIED_SQL,
   compare,
@@ -105,7 +106,10 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     await transactions.idle();
     await durable?.close();
   };
-  const stopPruning = repeat(clock, PRUNE_EVERY_MS, () => prune(opened.orm, log));
+  const stopPruning = repeat(clock, PRUNE_EVERY_MS, async () => {
+    await prune(opened.orm, log);
+    await foldRest(opened.orm, log);
+  });
   const stopAnalyzing =
     opened.kind === 'pglite' ? repeat(clock, ANALYZE_EVERY_MS, () => analyze(opened.orm, log)) : () => undefined;
   return {
@@ -302,6 +306,16 @@ async function prune(orm: Orm, log: Logger): Promise<void> {
     } catch (error) {
       log.warn({ err: error, what }, 'old rows not pruned; retrying in an hour');
     }
+  }
+}
+
+/** The rest of what a migration has begun, where its process ended. */
+async function foldRest(orm: Orm, log: Logger): Promise<void> {
+  try {
+    const people = await foldSearches(connectionOf(orm).getClient());
+    if (people > 0) log.info({ people }, 'texts of the search of people folded');
+  } catch (error) {
+    log.warn({ err: error }, 'texts of the search of people not folded; retrying in an hour');
   }
 }
 

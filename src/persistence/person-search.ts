@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from './database.ts';
 import { PreparedFamily, planByIndex } from './driver/prepared.ts';
-import { cut, piecesOf, spellings } from './text-pieces.ts';
+import { folded } from './folding.ts';
+import { cut, piecesOf } from './text-pieces.ts';
 
 /** One text for each shape of the question, independent of the values: planning takes longer than finding. */
 const STATEMENTS = new PreparedFamily('people');
@@ -40,7 +41,7 @@ export interface Members {
 type NamedMembers = Members & { apps: readonly number[] };
 
 export interface PeopleFilter {
-  /** Text in the address or the display name, ignoring case; literal, never a pattern. */
+  /** Text in the address or a name, folded (folding.ts); literal, never a pattern. */
   search: string | null;
   active: boolean | null;
   /** Null: everybody. */
@@ -246,21 +247,18 @@ async function lookUp(
 }
 
 /**
- * At most `most` people after `after` whose text contains `search`, by the index. A condition for each spelling: with both in one,
- * the trigrams of every row found would be computed again. As a subquery, so that all texts share one plan; restricted to
- * that index, because another plan would read all people by id.
+ * At most `most` people after `after` whose text contains `search`, by the index. As a subquery, so that all texts share one plan;
+ * restricted to that index, because another plan would read all people by id.
  */
 function withPieces(
   search: string,
   frequent: ReadonlySet<string>,
   { after, most }: { after: number; most: number },
 ): RawBuilder<unknown> {
-  const parts = spellings(search).map(
-    (text) => sql`(select s.person_id from person_search s
-      where text_pieces(s.searched) @@ (select ${piecesOf(text, frequent)}::tsquery) and ${matches(search)} and s.person_id + 0 > ${after}
-      limit ${most})`,
-  );
-  return sql.join(parts, sql` union `);
+  return sql`(select s.person_id from person_search s
+    where text_pieces(s.searched) @@ (select ${piecesOf(comparable(search), frequent)}::tsquery) and ${matches(search)}
+      and s.person_id + 0 > ${after}
+    limit ${most})`;
 }
 
 /** The most applications whose members `fewPeople` counts. */
@@ -315,7 +313,7 @@ async function sampled(tx: Tx, search: string, { after, few }: { after: number; 
           where n.person_id > ${after}::bigint + l.reach * g / ${PLACES} order by n.person_id limit ${sql.lit(AT_A_PLACE)}) n)
     select count(distinct s.person_id) filter (where ${matches(search)}) >= ${COMMON}
         or ${matching} > 1 and ${matching} * max(s.reach) > ${few * PLACES * AT_A_PLACE}::bigint as "isCommon",
-      array(select p.piece from unnest(${spellings(search).flatMap(cut)}::text[]) as p (piece)
+      array(select p.piece from unnest(${cut(comparable(search))}::text[]) as p (piece)
         where (select count(*) filter (where strpos(s.searched, p.piece) > 0) * 3 > count(*) * 2 from s)) as frequent
     from s`,
   );
@@ -324,8 +322,12 @@ async function sampled(tx: Tx, search: string, { after, few }: { after: number; 
 
 /** Whether a person's text contains `search`. */
 function matches(search: string, searched = sql`s.searched`): RawBuilder<boolean> {
-  const texts = spellings(search).map((text) => sql`${searched} like ${`%${text.replace(/[\\%_]/g, '\\$&')}%`}`);
-  return sql<boolean>`(${sql.join(texts, sql` or `)})`;
+  return sql<boolean>`(${searched} like ${`%${comparable(search).replace(/[\\%_]/g, '\\$&')}%`})`;
+}
+
+/** The search as texts are stored. Marks alone would fold to nothing, which everybody has; by themselves nobody has them. */
+function comparable(search: string): string {
+  return folded(search) || search;
 }
 
 /** The conditions on the person `id` beside the text. Scalar subqueries: the planner would join, and read a table for a page. */

@@ -33,7 +33,7 @@ const LOAD = [
   `insert into audit (actor, action, app_code, subject)
     select 'user:user' || i % 500 || '@example.com', 'role.created', 'app' || i % 10, 'role' || i from generate_series(1, ${PERSONS}) i`,
   `insert into person_search (person_id, searched)
-    select p.id, searched_text(p.email, f.display_name) from person p join profile f on f.person_id = p.id order by p.id`,
+    select p.id, folded_search(p.email, f.display_name, f.first_name, f.last_name) from person p join profile f on f.person_id = p.id order by p.id`,
   `create index person_search_pieces on person_search using gin (text_pieces(searched))`,
 ];
 

@@ -47,9 +47,9 @@ function load(persons: number, overrides: number, changes: number): string[] {
 function loadSearched(persons: number): string[] {
   return [
     `insert into person_search (person_id, searched)
-      select i, searched_text('user' || i || '@company.example', case when i % 4 < 2 then 'Kim' else 'Lee' end
+      select i, folded_search('user' || i || '@company.example', case when i % 4 < 2 then 'Kim' else 'Lee' end
         || case when i % 100 = 7 then ' Grace' else '' end || case when i % 10 = 1 then ' Oddfellow' else '' end
-        || case when i > ${persons} * 0.9 then ' Latecomer' else '' end || case when i = ${persons} - 7 then ' Xena' else '' end)
+        || case when i > ${persons} * 0.9 then ' Latecomer' else '' end || case when i = ${persons} - 7 then ' Xena' else '' end, null, null)
       from generate_series(1, ${persons}) i`,
     `insert into application (id, code, name) overriding system value select i, 'app' || i, 'App' from generate_series(11, 13) i`,
     `insert into role (id, application_id, code) overriding system value select i + 1000, i, 'member' from generate_series(11, 13) i`,

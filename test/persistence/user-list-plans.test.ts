@@ -22,8 +22,8 @@ const LOAD = [
     select i, 'user' || i || '@example.com', i % 25 = 1, '2020-01-01Z'::timestamptz + (i::bigint * 7919 % ${PERSONS}) * interval '1 minute'
     from generate_series(1, ${PERSONS}) i`,
   `insert into person_search (person_id, searched)
-    select i, searched_text('user' || i || '@example.com', case when i % 2 = 0 then 'Kim' else 'Lee' end
-      || case when i = 777 then ' Xena' else '' end) from generate_series(1, ${PERSONS}) i`,
+    select i, folded_search('user' || i || '@example.com', case when i % 2 = 0 then 'Kim' else 'Lee' end
+      || case when i = 777 then ' Xena' else '' end, null, null) from generate_series(1, ${PERSONS}) i`,
   `insert into profile (person_id, created_at)
     select i, '2021-01-01Z'::timestamptz + (i::bigint * 104729 % ${PERSONS}) * interval '1 minute' from generate_series(1, ${PERSONS}) i where i % 3 <> 0`,
   `insert into application (id, code, name) overriding system value select i, 'app' || i, 'App' from generate_series(1, 3) i`,

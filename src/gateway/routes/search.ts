@@ -40,7 +40,7 @@ const search = defineRoute({
   summary: 'Search people, applications, roles and permissions',
   description:
     'The best five of each kind, cut to what the caller may see: exact matches first, then those that begin with the text, then those that contain it. ' +
-    'People are found by address or display name, applications by code or name, roles and permissions by code.',
+    'People are found by address or name, applications by code or name, roles and permissions by code.',
   guard: anyAdministrator,
   query: z.strictObject({
     q: text(64)

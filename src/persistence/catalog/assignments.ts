@@ -167,7 +167,9 @@ export async function listHolders(
   // The page first, with a limit of its own: for a plain join the planner would read everybody.
   const fits = found === null ? sql`true` : sql`m.person_id = any(${found.ids}::bigint[])`;
   const { rows } = await sql<HolderRow>`
-    select p.id, p.email, f.display_name as "displayName", p.registered_at is not null as registered,
+    select p.id, p.email,
+      coalesce(nullif(f.display_name, ''), nullif(concat_ws(' ', f.first_name, f.last_name), '')) as "displayName",
+      p.registered_at is not null as registered,
       p.provider_active and not p.blocked as active, ur.created_at as "assignedAt"
     from (select m.person_id, m.created_at from user_role m
         where m.application_id = ${app} and m.role_id = ${role} and m.person_id > ${after ?? 0} and ${fits}

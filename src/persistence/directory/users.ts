@@ -117,7 +117,8 @@ export async function rolesGranting({ kysely }: Tx, app: number, permission: str
 const USERS = new Prepared<UserRow>(
   'users',
   `
-    select p.id, p.email, f.display_name as "displayName", p.registered_at is not null as registered,
+    select p.id, p.email, coalesce(nullif(f.display_name, ''), nullif(concat_ws(' ', f.first_name, f.last_name), '')) as "displayName",
+      p.registered_at is not null as registered,
       p.provider_active and not p.blocked as active, p.blocked,
       coalesce((select true from superadmin s where s.person_id = p.id), false) as superadmin,
       coalesce((select slug from brand where id = f.brand_id), (select slug from brand where is_default)) as brand,
@@ -126,7 +127,7 @@ const USERS = new Prepared<UserRow>(
         where l.person_id = p.id and ($2::bigint[] is null or l.application_id = any($2::bigint[]))) as "lastLoginAt"
     from unnest($1::bigint[]) as u (id)
     cross join lateral (select * from person where id = u.id limit 1) p
-    left join lateral (select display_name, brand_id, created_at from profile where person_id = u.id limit 1) f on true
+    left join lateral (select display_name, first_name, last_name, brand_id, created_at from profile where person_id = u.id limit 1) f on true
     order by p.id`,
 );
 

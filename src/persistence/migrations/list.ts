@@ -16,6 +16,7 @@ import { Migration0018Accounts } from './0018-accounts.ts';
 import { Migration0020RefusedMails } from './0020-refused-mails.ts';
 import { Migration0023TimeZones } from './0023-time-zones.ts';
 import { Migration0024RoleNames } from './0024-role-names.ts';
+import { FOLDED_SEARCH, Migration0025FoldedSearch } from './0025-folded-search.ts';
 import { Migration0027RefusedRow } from './0027-refused-row.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
@@ -38,5 +39,6 @@ export const MIGRATIONS = [
   { name: '0020-refused-mails', class: Migration0020RefusedMails },
   { name: '0023-time-zones', class: Migration0023TimeZones },
   { name: '0024-role-names', class: Migration0024RoleNames },
+  { name: FOLDED_SEARCH, class: Migration0025FoldedSearch },
   { name: '0027-refused-row', class: Migration0027RefusedRow },
 ];
