@@ -4,8 +4,9 @@
  */
 
 import { type Clock, systemClock } from '../base/clock.ts';
+import { reachableText } from '../base/listening.ts';
 import { createLogger, createRegistry, type Logger } from '../base/telemetry.ts';
-import type { Config } from '../config/config.ts';
+import { type Config, isKeylessEdge } from '../config/config.ts';
 import type { Engine } from '../engine/engine.ts';
 import { sharesOf } from '../engine/options.ts';
 import type { ChangeHistory, FactsSource } from '../engine/types.ts';
@@ -93,7 +94,7 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
     facts: { facts: engine.served, watch, authorize: authorize('facts') },
     passed: passingOn(link, clock),
     host: config.grpc.host,
-    port: config.grpc.port,
+    port: isKeylessEdge(config) ? null : config.grpc.port,
     reflection: config.grpc.reflection,
     front: config.grpc.front,
     times: connectionTimes(config.grpc),
@@ -185,7 +186,7 @@ class EdgeListeners {
       this.#opened = true;
     }
     return {
-      grpc: `${config.grpc.host}:${port}`,
+      grpc: port === 0 ? further.map(reachableText).join(', ') : `${config.grpc.host}:${port}`,
       ops: opened?.opsPort ? `http://${config.ops?.host}:${opened.opsPort}` : null,
       listeners: openDoors(config, opened?.further ?? [], further),
     };

@@ -203,11 +203,30 @@ function* decisionLogProblems({ decisionLog: { emails, resources, hashKey } }: C
 }
 
 /** An edge has no people, tokens or database of its own. */
-function* edgeProblems({ production, upstream, grpc }: Config): Generator<Problem> {
+function* edgeProblems(config: Config): Generator<Problem> {
+  const { production, upstream, grpc } = config;
   if (upstream.key === null && production) yield ['upstream.key', 'is required in production'];
   if (upstream.ca !== null && upstream.plaintext === true)
     yield ['upstream.ca', 'cannot be used with upstream.plaintext: cleartext has no certificate'];
   if (grpc.processes > 1) yield ['grpc.processes', 'must be 1 with upstream.address: start several edges instead'];
+  if (isKeylessEdge(config) && isOpen(config) && !hasSocketsAlone(config)) {
+    const otherwise = 'or listen on UNIX sockets alone (listeners, for grpc)';
+    yield [
+      'internal.apiKeys',
+      `is required with upstream.key, which would serve every process of this machine; ${otherwise}`,
+    ];
+  }
+}
+
+/** Whether an edge asks its upstream with a key, and its own callers for none: then it listens on sockets alone. */
+export function isKeylessEdge({ upstream, internal }: Pick<Config, 'upstream' | 'internal'>): boolean {
+  return upstream.address !== null && upstream.key !== null && internal.apiKeys.length === 0;
+}
+
+/** Whether gRPC has further listeners, and only sockets among them: the permissions of a file say who may connect. */
+function hasSocketsAlone({ listeners }: Config): boolean {
+  const doors = doorsOf(listeners, 'grpc');
+  return doors.length > 0 && doors.every(({ at }) => 'path' in at);
 }
 
 function* serviceProblems(config: Config, values: Values): Generator<Problem> {

@@ -47,8 +47,8 @@ export interface GrpcServerOptions {
   /** Methods that another service answers. */
   passed?: PassedMethods | undefined;
   host: string;
-  /** 0 picks a free port. */
-  port: number;
+  /** 0 picks a free port; null is for a server that listens at `further` alone. */
+  port: number | null;
   tls?: Certificates | undefined;
   /** Beside that address; for a server with the front. */
   further?: readonly GrpcDoor[];
@@ -75,7 +75,10 @@ export interface PassedMethods {
 }
 
 export interface GrpcServer {
-  /** Listens. Rejects with one sentence about the cause: port taken, host not of this machine, invalid certificate. */
+  /**
+   * Listens. `port` is 0 where there is none. Rejects with one sentence about the cause: port taken, host not of this machine, invalid
+   * certificate.
+   */
   start(): Promise<{ port: number; further: readonly ListenAddress[] }>;
   /** The answer of health: SERVING or NOT_SERVING. NOT_SERVING until the first call. */
   setServing(ok: boolean): void;
@@ -229,7 +232,7 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
   let draining: Promise<void> | undefined;
   return {
     async start() {
-      const port = await listener.listen(options.host, options.port);
+      const port = options.port === null ? 0 : await listener.listen(options.host, options.port);
       return { port, further: await listener.listenFurther() };
     },
     setServing: (ok) => health.set(ok && !isEnding),
