@@ -102,3 +102,6 @@ export function passwordContext(brandId: number): string {
 
 /** The context that the provider's signing key is bound to (setting `idp.notification-provider`, member `signingKey`). */
 export const SIGNING_KEY_CONTEXT = 'idp:notification-provider:signing-key';
+
+/** The same for the key of the provider's events (setting `idp.event-target`, member `signingKey`). */
+export const EVENT_KEY_CONTEXT = 'idp:event-target:signing-key';

@@ -165,6 +165,14 @@ export const KEYS = keys({
     secret: true,
     about: "The key of the provider's signature of these calls: [guides/auth-emails.md](../guides/auth-emails.md).",
   }),
+  'idp.eventSigningKeys': key(kind.list(kind.text), {
+    example: 'the key of the target',
+    default: [],
+    otherwise: 'the key that set-up stored',
+    secret: true,
+    about:
+      "Keys of the signature of the provider's native events; several for rotation. Without any key `/api/idp/events` is 404: [guides/identity-provider.md](../guides/identity-provider.md).",
+  }),
   'idp.signatureHeader': key(
     kind.filled(kind.matching((value) => /^[A-Za-z0-9-]{1,64}$/.test(value), 'must be the name of a header')),
     {

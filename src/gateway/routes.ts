@@ -26,6 +26,7 @@ import { listRoutes } from './routes/lists.ts';
 import { manifestRoutes } from './routes/manifests.ts';
 import { matrixRoutes } from './routes/matrix.ts';
 import { myAppRoutes } from './routes/my-apps.ts';
+import { nativeEventRoutes } from './routes/native-events.ts';
 import { notificationPreferenceRoutes } from './routes/notification-preferences.ts';
 import { notificationTypeRoutes } from './routes/notification-types.ts';
 import { notificationRoutes } from './routes/notifications.ts';
@@ -94,6 +95,7 @@ export function gatewayRoutes(
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
     ...providerAdminRoutes, // /api/idp/admin…
+    ...nativeEventRoutes, //  /api/idp/events
     ...reconciliationRoutes, // /api/idp/reconcile
     ...brandRoutes(config.production), //     /api/admin/brands…
     ...brandLookRoutes, //    /api/brands, /api/admin/brands/:id/preview

@@ -15,18 +15,32 @@ export interface Drift {
   readonly deactivates: boolean;
 }
 
+/** What holds for the address where several users have it. */
+interface Merged {
+  /** Of all of them: active while one is. */
+  readonly active: boolean | null;
+  /** Whether this one's names are the person's. */
+  readonly hasOwnNames: boolean;
+}
+
 /** `application`: that of the user's organization; null where it has none. */
-export function driftOf(user: ProviderUser, known: KnownPerson | undefined, application: number | null): Drift[] {
+export function driftOf(
+  user: ProviderUser,
+  known: KnownPerson | undefined,
+  application: number | null,
+  merged: Merged = { active: user.active, hasOwnNames: true },
+): Drift[] {
   const { email } = user;
   const lost = (event: LifecycleEvent): Drift => {
     return { event, email, user, deactivates: event === 'user.deactivated' && known?.active === true };
   };
   if (known?.registered !== true) return [lost(user.active === false ? 'user.deactivated' : 'user.created')];
-  const switched = user.active !== null && user.active !== known.active;
+  const { active, hasOwnNames } = merged;
+  const switched = active !== null && active !== known.active;
   const isNewcomer = user.active === true && application !== null && !known.applications.includes(application);
   return [
-    ...(switched ? [lost(user.active ? 'user.reactivated' : 'user.deactivated')] : []),
-    ...(isRenamed(user, known) ? [lost('user.updated')] : []),
+    ...(switched ? [lost(active ? 'user.reactivated' : 'user.deactivated')] : []),
+    ...(hasOwnNames && isRenamed(user, known) ? [lost('user.updated')] : []),
     // Without making or waking anybody, it adds the preferences.
     ...(isNewcomer ? [lost('user.created')] : []),
   ];

@@ -17,6 +17,13 @@ import {
   type UnknownOrganizationRow,
 } from '../persistence/provider/events.ts';
 
+import {
+  type EmailChangeRow,
+  listEmailChanges,
+  listUnresolved,
+  type UnresolvedRow,
+} from '../persistence/provider/native-events.ts';
+
 export type { NewProviderEvent, ProviderEventRow } from '../persistence/provider/events.ts';
 
 export interface ProviderEventLog {
@@ -24,6 +31,10 @@ export interface ProviderEventLog {
   readonly events: ProviderEventRow[];
   readonly fallbacks: FallbackRow[];
   readonly unknownOrganizations: UnknownOrganizationRow[];
+  /** Native events whose people could not be found yet, the oldest first. */
+  readonly unresolved: Omit<UnresolvedRow, 'issuer' | 'event'>[];
+  /** People whose address was changed at the provider, and who have the old one here. */
+  readonly emailChanges: EmailChangeRow[];
 }
 
 const LISTED = 200;
@@ -59,6 +70,10 @@ export class ProviderEvents {
       events: await listProviderEvents(tx, LISTED),
       fallbacks: await countFallbacks(tx, MAX_COUNTS),
       unknownOrganizations: await countUnknownOrganizations(tx, UNKNOWN_ORGANIZATION, MAX_COUNTS),
+      unresolved: (await listUnresolved(tx, { after: 0, limit: LISTED })).map(
+        ({ issuer: _, event: __, ...row }) => row,
+      ),
+      emailChanges: await listEmailChanges(tx, LISTED),
     }));
   }
 }

@@ -31,6 +31,8 @@ export function isLifecycleEvent(type: string): type is LifecycleEvent {
 
 export interface UserEvent {
   event: LifecycleEvent;
+  /** The source's own name of it; `event` without it. */
+  eventType?: string;
   /** In normal form. */
   email: string;
   names: {
@@ -49,10 +51,17 @@ export interface UserEvent {
   requestId: string;
 }
 
-/** An event that a comparison with the provider concluded, because its webhook never came. */
-interface Concluded {
-  /** Whether what it was concluded from still holds, in the transaction of the change. */
-  readonly stillHolds: (tx: Tx) => Promise<boolean>;
+/** How an event came that did not come by the webhook. */
+interface Source {
+  /** `reconciliation`: a comparison concluded it, because its webhook never came; `event`: a native event of the provider. */
+  readonly source: 'reconciliation' | 'event';
+  /**
+   * Whether what it was concluded from still holds, in the transaction of the change; a time: it does, and it happened no earlier than
+   * that, whatever its own time says.
+   */
+  readonly stillHolds: (tx: Tx) => Promise<boolean | Date>;
+  /** What is kept beside it, in the same transaction. */
+  readonly after?: (tx: Tx) => Promise<void>;
 }
 
 interface LifecycleOptions {
@@ -77,17 +86,22 @@ export class Lifecycle {
   }
 
   /** Applies the event; the result is whether it changed anything. */
-  async tell(userEvent: UserEvent, concluded?: Concluded): Promise<Committed<boolean>> {
+  async tell(userEvent: UserEvent, from?: Source): Promise<Committed<boolean>> {
     // Capped at the present: a clock that runs ahead must not make all later events look old.
     const now = this.#clock.now();
     const at = userEvent.occurredAt === null ? null : new Date(Math.min(userEvent.occurredAt.getTime(), now));
     const apply = async (tx: Tx): Promise<Outcome<boolean>> => {
-      const { event: eventType, orgId, email, eventId, leftOut } = userEvent;
-      if (concluded !== undefined && !(await concluded.stillHolds(tx))) return UNCHANGED;
-      const isNew = eventId === null || (await claimEvent(tx, 'webhook', eventId));
-      const applied = isNew ? await this.#apply(tx, userEvent, at, new Date(now)) : UNCHANGED;
+      const { event, eventType = event, orgId, email, eventId, leftOut } = userEvent;
+      const answer = from === undefined || (await from.stillHolds(tx));
+      const holds = answer !== false;
+      const when = answer instanceof Date && at !== null && answer > at ? answer : at;
+      // What a comparison concluded, and does not hold any more, was never an event.
+      if (!holds && from?.source === 'reconciliation') return UNCHANGED;
+      const isNew = holds && (eventId === null || (await claimEvent(tx, 'webhook', eventId)));
+      const applied = isNew ? await this.#apply(tx, userEvent, when, new Date(now)) : UNCHANGED;
       const outcome = applied.result ? 'applied' : 'unchanged';
-      const source = concluded === undefined ? 'webhook' : 'reconciliation';
+      const source = from?.source ?? 'webhook';
+      await from?.after?.(tx);
       await noteEvent(tx, { source, eventType, orgId: orgId || null, email, outcome, reason: null, leftOut });
       return applied;
     };

@@ -17,6 +17,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { type AccessTokens, Login } from './login.ts';
 import type { SecretSource } from './login-cookie.ts';
 import { IdpNames } from './names.ts';
+import { NativeEvents } from './native-events.ts';
 import { Nightly } from './nightly.ts';
 import { NotificationProvider } from './notification-provider.ts';
 import { Organizations } from './organizations.ts';
@@ -32,6 +33,7 @@ export interface Provider {
   readonly notificationProvider: NotificationProvider;
   readonly organizations: Organizations;
   readonly lifecycle: Lifecycle;
+  readonly nativeEvents: NativeEvents;
   readonly reconciliation: Reconciliation;
   /** Null where this process makes no comparison by itself. */
   readonly nightly: Nightly | null;
@@ -65,7 +67,8 @@ export function buildProvider(options: ProviderOptions): Provider {
   const lifecycle = new Lifecycle(options);
   const users = new UserList({ client, clock });
   const metrics = new ReconciliationMetrics(registry);
-  const reconciliation = new Reconciliation({ ...parts, users, lifecycle, metrics });
+  const nativeEvents = new NativeEvents({ ...parts, lifecycle });
+  const reconciliation = new Reconciliation({ ...parts, users, lifecycle, metrics, nativeEvents });
   const { reconcileAt: at } = config.idp;
   const isNightly = config.roles.includes('worker') && client.configured && at !== null;
   return {
@@ -74,6 +77,7 @@ export function buildProvider(options: ProviderOptions): Provider {
     notificationProvider: new NotificationProvider(parts),
     organizations: new Organizations(parts),
     lifecycle,
+    nativeEvents,
     reconciliation,
     nightly: isNightly ? new Nightly({ ...options, reconciliation, at }) : null,
     webhookSecrets: new WebhookSecrets(config.idp.webhookSecrets),

@@ -9,6 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import { UsherError, unavailable } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
+import { noteAccounts } from '../persistence/accounts.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import { findErasure } from '../persistence/directory/erasure.ts';
 import { holdPerson } from '../persistence/people.ts';
@@ -18,13 +19,16 @@ import {
   type KnownPerson,
   keepReconciliation,
   knownPeople,
+  ownersOfAccounts,
 } from '../persistence/provider/reconciliation.ts';
 import { claimLease, releaseLease, renewLease } from '../persistence/settings.ts';
 import { administerProvider } from './administration.ts';
 import type { IdpClient } from './client.ts';
-import { type Drift, driftOf } from './drift.ts';
+import type { Drift } from './drift.ts';
 import { reasonOf } from './events.ts';
+import { Gathered } from './gathered.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { type NativeEvents, providerIssuer } from './native-events.ts';
 import { countsOf, type Ended, type Found, type Reconciled } from './reconciled.ts';
 import type { ReconciliationMetrics } from './reconciliation-metrics.ts';
 import type { ProviderUser, UserList } from './user-list.ts';
@@ -44,7 +48,8 @@ interface ReconciliationOptions {
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly client: Pick<IdpClient, 'refuseUnconfigured'>;
-  readonly users: Pick<UserList, 'all' | 'at'>;
+  readonly users: Pick<UserList, 'all' | 'at' | 'one'>;
+  readonly nativeEvents: Pick<NativeEvents, 'retry'>;
   readonly lifecycle: Pick<Lifecycle, 'tell'>;
   readonly metrics: ReconciliationMetrics;
   /** What stands for an erased address. */
@@ -63,8 +68,11 @@ type GoOn = () => Promise<void>;
 export class Reconciliation {
   readonly #options: ReconciliationOptions;
 
+  readonly #issuer: string;
+
   constructor(options: ReconciliationOptions) {
     this.#options = options;
+    this.#issuer = providerIssuer(options.config);
   }
 
   /** For a SuperAdmin. Errors as of `run`. */
@@ -118,9 +126,10 @@ export class Reconciliation {
 
   async #compare(run: RunOptions, goOn: GoOn): Promise<Reconciled> {
     const { config } = this.#options;
-    const { drifts, seen, users } = await this.#readUsers(run, goOn);
-    const { missing, people } = await this.#readPeople(seen, goOn);
-    drifts.push(...missing);
+    const gathered = await this.#readUsers(run, goOn);
+    const { users } = gathered;
+    const { missing, people } = await this.#readPeople(gathered.seen, goOn);
+    const drifts = [...gathered.drifts(), ...missing];
     const percent = run.brakePercent ?? config.idp.reconcileBrakePercent;
     const deactivations = drifts.filter(({ deactivates }) => deactivates).length;
     const allowed = Math.floor((people * percent) / 100);
@@ -135,28 +144,37 @@ export class Reconciliation {
       if (outcome !== 'refuted') found.push(drift);
       if (outcome === 'applied') applied.push(drift);
     }
+    if (!run.isDryRun) await this.#options.nativeEvents.retry(run.requestId, { goOn });
     return { ...read, found: countsOf(found), applied: countsOf(applied), changes: listed(found) };
   }
 
-  async #readUsers({ signal }: RunOptions, goOn: GoOn): Promise<{ drifts: Drift[]; seen: Set<number>; users: number }> {
+  async #readUsers({ signal, isDryRun }: RunOptions, goOn: GoOn): Promise<Gathered> {
     const { database, users, config } = this.#options;
     const organizations = await database.read((tx) => applicationsOfOrganizations(tx, config.idp.orgToApp));
     const applications = [...new Set(organizations.values())];
-    const seen = new Set<number>();
-    const drifts: Drift[] = [];
-    let count = 0;
+    const gathered = new Gathered();
     for await (const page of users.all(signal)) {
       await goOn();
-      const emails = [...new Set(page.map(({ email }) => email))];
-      const known = await database.read((tx) => knownPeople(tx, emails, applications));
-      for (const user of page) {
-        const person = known.get(user.email);
-        if (person !== undefined) seen.add(person.id);
-        drifts.push(...driftOf(user, person, organizations.get(user.orgId) ?? null));
+      const ids = page.map(({ id }) => id);
+      const owners = await database.read((tx) => ownersOfAccounts(tx, this.#issuer, ids));
+      const named = page.map((user) => ({ ...user, email: owners.get(user.id) ?? user.email }));
+      const emails = [...new Set(named.map(({ email }) => email))];
+      const known = await database.read((tx) => knownPeople(tx, emails, applications, this.#issuer));
+      for (const user of named) {
+        gathered.add(user, known.get(user.email), organizations.get(user.orgId) ?? null);
       }
-      count += page.length;
+      if (!isDryRun) await this.#noteAccounts(named.filter(({ id, email }) => !owners.has(id) && known.has(email)));
     }
-    return { drifts, seen, users: count };
+    return gathered;
+  }
+
+  /** For events, which name nobody but by the account. They sign nobody in. */
+  async #noteAccounts(users: readonly ProviderUser[]): Promise<void> {
+    const now = new Date(this.#options.clock.now());
+    const accounts = users.map(({ id: subject, email, changedAt }) => {
+      return { issuer: this.#issuer, subject, email, seenAt: changedAt ?? now };
+    });
+    if (accounts.length > 0) await this.#change((tx) => noteAccounts(tx, accounts));
   }
 
   /** The people here whom the list lacked, and how many of the provider's are active here. */
@@ -184,7 +202,7 @@ export class Reconciliation {
     const { email, event } = drift;
     const isAboutState = event !== 'user.created' && event !== 'user.updated';
     // Before the provider is asked: what comes in between, by the webhook say, is newer than its answer.
-    const known = await database.read(async (tx) => (await knownPeople(tx, [email], [])).get(email));
+    const known = await database.read(async (tx) => (await knownPeople(tx, [email], [], this.#issuer)).get(email));
     const askedAt = new Date(clock.now());
     const user = isAboutState ? await this.#confirm(drift, known, run.signal) : drift.user;
     if (user === undefined) return 'refuted';
@@ -200,17 +218,26 @@ export class Reconciliation {
       eventId: null,
       requestId: run.requestId,
     };
-    const { result } = await lifecycle.tell(told, { stillHolds: (tx) => this.#stillHolds(tx, email, known) });
+    const { result } = await lifecycle.tell(told, {
+      source: 'reconciliation',
+      stillHolds: (tx) => this.#stillHolds(tx, email, known),
+    });
     return result ? 'applied' : 'found';
   }
 
   /** The user who proves a change of state, null where the proof is that there is none; undefined where it is no longer so. */
   async #confirm(
-    { email, event }: Drift,
+    drift: Drift,
     known: KnownPerson | undefined,
     signal: AbortSignal | undefined,
   ): Promise<ProviderUser | null | undefined> {
-    const users = await this.#options.users.at(email, signal);
+    const { email, event } = drift;
+    const at = await this.#options.users.at(email, signal);
+    // The account's own user may have another address by now.
+    const ownId = known?.ownUserId ?? drift.user?.id ?? null;
+    const own =
+      ownId === null || at.some(({ id }) => id === ownId) ? null : await this.#options.users.one(ownId, signal);
+    const users = own === null ? at : [...at, own];
     if (event === 'user.removed') return users.length === 0 && known?.active === true ? null : undefined;
     const active = users.find((user) => user.active === true);
     if (event === 'user.reactivated') return known?.active === false ? active : undefined;
@@ -228,7 +255,7 @@ export class Reconciliation {
   /** Whether the person is what the comparison saw. */
   async #stillHolds(tx: Tx, email: string, seen: KnownPerson | undefined): Promise<boolean> {
     await holdPerson(tx, email);
-    const now = (await knownPeople(tx, [email], [])).get(email);
+    const now = (await knownPeople(tx, [email], [], this.#issuer)).get(email);
     if (seen?.registered !== true) {
       const pseudonym = await this.#options.pseudonymOf(email);
       return now?.registered !== true && (await findErasure(tx, pseudonym)) === undefined;

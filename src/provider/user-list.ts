@@ -10,27 +10,27 @@ import { normalizeEmail } from '../base/grammar.ts';
 import { sleep } from '../base/wait.ts';
 import { Human } from './admin-answers.ts';
 import { parsed } from './admin-api.ts';
-import { IdpBusy, type IdpClient, unreachable } from './client.ts';
+import { IdpBusy, type IdpClient, IdpRefusal, unreachable } from './client.ts';
 
 const text = z.string().default('');
 const moment = z.iso.datetime({ offset: true }).nullish();
+const User = z.object({
+  userId: z.string().min(1),
+  state: text,
+  details: z.object({ resourceOwner: text, changeDate: moment, creationDate: moment }).optional(),
+  human: Human.optional(),
+});
 const Users = z.object({
   // 64-bit numbers are text; a zero is left out.
   details: z.object({ totalResult: z.union([z.string().regex(/^\d{1,15}$/), z.int()]).default(0) }).optional(),
-  result: z
-    .array(
-      z.object({
-        userId: z.string().min(1),
-        state: text,
-        details: z.object({ resourceOwner: text, changeDate: moment, creationDate: moment }).optional(),
-        human: Human.optional(),
-      }),
-    )
-    .default([]),
+  result: z.array(User).default([]),
 });
-type UserRow = z.output<typeof Users>['result'][number];
+const OneUser = z.object({ user: User });
+type UserRow = z.output<typeof User>;
 
 export interface ProviderUser {
+  /** The provider's own: `sub` of its tokens. */
+  readonly id: string;
   /** In normal form. */
   readonly email: string;
   /** Null for a state that no event of the webhook stands for, such as locked. */
@@ -108,12 +108,29 @@ export class UserList {
     return found;
   }
 
-  /** Waits and tries again where the provider is busy or does not answer: a night's reading must not end with one lost packet. */
+  /** The user with that id; null for an unknown one, a machine, and one without a storable address. */
+  async one(id: string, signal?: AbortSignal): Promise<ProviderUser | null> {
+    try {
+      const path = `/v2/users/${encodeURIComponent(id)}`;
+      const answer = await this.#patiently(() => this.#client.call({ method: 'GET', path }), signal);
+      return userOf(parsed(OneUser, answer).user)[0] ?? null;
+    } catch (error) {
+      if (error instanceof IdpRefusal && error.idpStatus === 404) return null;
+      throw error;
+    }
+  }
+
   async #ask(body: unknown, signal: AbortSignal | undefined): Promise<z.output<typeof Users>> {
+    const request = { method: 'POST', path: '/v2/users', body, repeatable: true } as const;
+    return await this.#patiently(async () => parsed(Users, await this.#client.call(request)), signal);
+  }
+
+  /** Waits and tries again where the provider is busy or does not answer: a night's reading must not end with one lost packet. */
+  async #patiently<T>(ask: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     for (let tries = 1; ; tries++) {
       signal?.throwIfAborted();
       try {
-        return parsed(Users, await this.#client.call({ method: 'POST', path: '/v2/users', body, repeatable: true }));
+        return await ask();
       } catch (error) {
         const isPassing = error instanceof UsherError && error.reason === 'IDP_UNREACHABLE';
         if (!isPassing || tries === TRIES) throw error;
@@ -128,12 +145,13 @@ export class UserList {
 }
 
 /** Nobody for a machine, and for an address that cannot be stored. */
-function userOf({ state, details, human }: UserRow): ProviderUser[] {
+function userOf({ userId, state, details, human }: UserRow): ProviderUser[] {
   const email = normalizeEmail(human?.email?.email ?? '');
   if (email === null) return [];
   const { givenName = '', familyName = '', displayName = '' } = human?.profile ?? {};
   return [
     {
+      id: userId,
       email,
       active: STATES.get(state) ?? null,
       names: { firstName: givenName, lastName: familyName, displayName },

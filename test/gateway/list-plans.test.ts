@@ -68,7 +68,7 @@ const LISTED = Array.from({ length: 200 }, (_, i) => email(i * 400 + 1));
 const KEPT = { audit: 30, events: 30, notifications: 30, deliveries: 30, unread: 60 };
 /** What it does by itself, with the pages that reading takes; null for what it deletes. */
 const WORK: readonly [name: string, work: (tx: Tx) => Promise<unknown>, most: number | null][] = [
-  ['people whom the provider lists', (tx) => knownPeople(tx, LISTED, [BASE + 1, BASE + 2]), 4000],
+  ['people whom the provider lists', (tx) => knownPeople(tx, LISTED, [BASE + 1, BASE + 2], 'urn:bench'), 4000],
   ['people whom the provider should list', (tx) => activePeople(tx, 'urn:bench', { after: 60_000, limit: 500 }), 4000],
   ['partitions that are over', (tx) => findExpired(tx, KEPT), 1000],
   ['partitions that are lacking', listLacking, 1000],

@@ -28,7 +28,7 @@ const NOTHING: Facts = {
     hasSigningKey: false,
     serviceAccountConfigured: false,
   },
-  events: { events: [], fallbacks: [], unknownOrganizations: [] },
+  events: { events: [], fallbacks: [], unknownOrganizations: [], unresolved: [], emailChanges: [] },
 };
 const EVERYTHING: Facts = {
   ...NOTHING,

@@ -8,6 +8,8 @@ import type { Guard } from './guards.ts';
 export interface SignedCalls {
   /** The headers that may carry the signature. */
   readonly signatureHeaders: readonly string[];
+  /** Throws NOT_FOUND where such calls are not taken at all. */
+  refuseUnconfigured?(): Promise<void>;
   /** Throws for a signature that no body can mend. */
   examine(header: string): Promise<void>;
 }
@@ -31,6 +33,7 @@ export function signed(
     browsers: false,
     identify: async (services, request) => {
       const calls = callsOf(services);
+      await calls.refuseUnconfigured?.();
       const header = signatureIn(calls.signatureHeaders, (header) => request.header(header));
       await calls.examine(header);
       return header;

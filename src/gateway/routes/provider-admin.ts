@@ -204,6 +204,27 @@ const Events = record('ProviderEvents', {
   unknownOrganizations: z
     .array(z.strictObject({ orgId: z.string().nullable(), count, lastAt: timestamp }))
     .meta({ description: 'Mails of organizations without a brand, of the last 5,000 events.' }),
+  unresolved: z
+    .array(
+      z.strictObject({
+        id,
+        subject: z.string().meta({ description: "The provider's ID of the user." }),
+        sequence: z.int().nonnegative(),
+        eventType: z.string(),
+        orgId: z.string().nullable(),
+        email: z.string().nullable().meta({ description: 'An address in the event.' }),
+        reason: z.string().meta({ description: 'Why nobody was found, such as `NOT_FOUND` or `IDP_UNREACHABLE`.' }),
+        tries: count,
+        at: timestamp,
+      }),
+    )
+    .meta({
+      description:
+        'Native events whose people could not be found yet, at most 200: looked for again when they are delivered again, and by the next comparison.',
+    }),
+  emailChanges: z
+    .array(z.strictObject({ email: z.string(), to: z.string(), at: timestamp }))
+    .meta({ description: 'People whose address was changed at the provider, and who have the old one here.' }),
 });
 
 const readEvents = defineRoute({

@@ -53,7 +53,14 @@ const NOTIFICATIONS = 500;
 const RECORDS = 500;
 
 /** Actions whose records name people in what they changed, beside subject and author. */
-const NAMING_ACTIONS = ['application.deleted', 'brand.tested', 'template.tested', 'user.offboarded'];
+const NAMING_ACTIONS = [
+  'application.deleted',
+  'brand.tested',
+  'template.tested',
+  'user.offboarded',
+  'user.email_changed_at_provider',
+  'user.moved',
+];
 
 function none(): Removed {
   return Object.fromEntries(REMOVED_KINDS.map((kind) => [kind, 0])) as Removed;
@@ -92,6 +99,8 @@ const REMOVE_RECORDS = new Prepared<Partial<Removed>>(
   `
     with f as (delete from profile where person_id = $1::bigint returning 1),
     a as (delete from person_account where person_id = $1::bigint returning 1),
+    u as (delete from provider_user v using person_account b
+      where b.person_id = $1::bigint and v.issuer = b.issuer and v.user_id = b.user_id returning 1),
     l as (delete from app_preference where person_id = $1::bigint returning 1),
     e as (delete from app_event where person_id = $1::bigint returning 1),
     c as (delete from notification_preference where person_id = $1::bigint returning 1),
@@ -118,6 +127,8 @@ export async function removeRecords(tx: Tx, person: number | null, email: string
     .executeTakeFirstOrThrow();
   // The body holds codes, and the recipient's names.
   const mails = await tx.kysely.deleteFrom('refused_mail').where('email', '=', email).executeTakeFirstOrThrow();
+  await tx.kysely.deleteFrom('unresolved_event').where('email', '=', email).execute();
+  await tx.kysely.deleteFrom('provider_user').where('email', '=', email).execute();
   removed.refusedMails = Number(mails.numDeletedRows);
   removed.registrationLocales = Number(locales.numDeletedRows);
   removed.providerEvents = Number(events.numUpdatedRows);

@@ -24,6 +24,7 @@ import { PersonSearch } from './person-search.ts';
 import { PolicyChange } from './policy-change.ts';
 import { Profile } from './profile.ts';
 import { ProviderEvent } from './provider-event.ts';
+import { ProviderUser } from './provider-user.ts';
 import { PushSubscription } from './push-subscription.ts';
 import { RefusedMail } from './refused-mail.ts';
 import { RefusedRow } from './refused-row.ts';
@@ -36,6 +37,7 @@ import { SendRequest } from './send-request.ts';
 import { Setting } from './setting.ts';
 import { Superadmin } from './superadmin.ts';
 import { Template } from './template.ts';
+import { UnresolvedEvent } from './unresolved-event.ts';
 import { UserRole } from './user-role.ts';
 
 /** Every table. The migrations create them; a test compares the two. */
@@ -76,6 +78,8 @@ export const entities = [
   AuthMail,
   ProviderEvent,
   RefusedMail,
+  ProviderUser,
+  UnresolvedEvent,
   InternalKeyUse,
   Erasure,
 ];

@@ -18,17 +18,20 @@ export interface KnownPerson {
   lastName: string | null;
   displayName: string | null;
   namesChangedAt: Date | null;
+  /** The provider's user whose account signs the person in; null without one. */
+  ownUserId: string | null;
   /** Those of the requested applications in which they have preferences. */
   applications: readonly number[];
 }
 
-/** $1 addresses, $2 ids of applications. */
+/** $1 addresses, $2 ids of applications, $3 the provider's issuer. */
 const KNOWN = new Prepared<KnownPerson>(
   'reconciled_people',
   `
     select p.id, p.email, f.person_id is not null as registered, p.provider_active as active,
       f.state_changed_at as "stateChangedAt", f.first_name as "firstName", f.last_name as "lastName",
       f.display_name as "displayName", f.names_changed_at as "namesChangedAt",
+      (select a.user_id from person_account a where a.person_id = p.id and a.signs_in and a.issuer = $3::text) as "ownUserId",
       array(select l.application_id from app_preference l
         where l.person_id = p.id and l.application_id = any($2::bigint[])) as applications
     from person p left join profile f on f.person_id = p.id where p.email = any($1::text[])`,
@@ -39,9 +42,35 @@ export async function knownPeople(
   tx: Tx,
   emails: readonly string[],
   applications: readonly number[],
+  issuer: string,
 ): Promise<Map<string, KnownPerson>> {
-  const rows = await KNOWN.rows(tx, emails, applications);
+  const rows = await KNOWN.rows(tx, emails, applications, issuer);
   return new Map(rows.map((row) => [row.email, row]));
+}
+
+/** $1 the provider's issuer, $2 its users. */
+const OWNERS = new Prepared<{ userId: string; email: string }>(
+  'owners_of_accounts',
+  `
+    select distinct on (a.user_id) a.user_id as "userId", p.email
+    from person_account a join person p on p.id = a.person_id
+    where a.issuer = $1::text and a.user_id = any($2::text[])
+      and (a.signs_in or not exists (select from person_account s
+        where s.person_id = a.person_id and s.issuer = a.issuer and s.signs_in))
+    order by a.user_id, a.signs_in desc, a.seen_at desc, p.id desc`,
+);
+
+/**
+ * The address here of each of the provider's users that is known by its account. Of a person whose account signs in, other accounts stand
+ * for the person only while they have the address: they may be anybody's.
+ */
+export async function ownersOfAccounts(
+  tx: Tx,
+  issuer: string,
+  userIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await OWNERS.rows(tx, issuer, userIds);
+  return new Map(rows.map(({ userId, email }) => [userId, email]));
 }
 
 /**
