@@ -19,12 +19,9 @@ import { sharesOf } from '../engine/options.ts';
 import { Watch } from '../engine/watch.ts';
 import type { Gateway, GatewayOptions } from '../gateway/app.ts';
 import type { Services } from '../gateway/services.ts';
-import { watchHandle } from '../grpc/answering.ts';
-import type { GrpcDoor } from '../grpc/listening.ts';
 import { GrpcMetrics } from '../grpc/metrics.ts';
 import { CheckCache } from '../grpc/request-cache.ts';
-import { type AnsweringServer, createGrpcServer } from '../grpc/server.ts';
-import { createApiKeys, type KeyScope, keepLocalKey } from '../identity/api-keys.ts';
+import { createApiKeys, keepLocalKey } from '../identity/api-keys.ts';
 import { createDevelopmentSignIn, type DevelopmentSignIn } from '../identity/development-sign-in.ts';
 import { type LocalIssuer, openLocalIssuer } from '../identity/local-issuer.ts';
 import { createTokens } from '../identity/tokens.ts';
@@ -36,10 +33,11 @@ import { listSource } from '../persistence/facts/lists.ts';
 import { type Failpoints, openDatabase, startFailure } from '../persistence/open.ts';
 import { isStandby } from '../persistence/standby.ts';
 import { seedSuperadmins } from '../persistence/superadmins.ts';
-import { type PortConnections, portConnections } from './connection-limits.ts';
+import { portConnections } from './connection-limits.ts';
 import { createEngine, openDecisionLog } from './decision-log.ts';
 import { gatewayDoors, grpcDoors } from './doors.ts';
 import { buildFeatures, type Features } from './features.ts';
+import { buildGrpc } from './grpc.ts';
 import { type Addresses, Listeners, Reached } from './listeners.ts';
 import { openSecretKey } from './mail.ts';
 import { exposeBarrier, exposeMetrics } from './metrics.ts';
@@ -50,7 +48,8 @@ import { takeReload } from './reloading.ts';
 import type { Metric } from './rpc-process.ts';
 import { RpcProcesses } from './rpc-processes.ts';
 import { scrape } from './scrape.ts';
-import { connectionTimes, readTlsFiles, type TlsFiles } from './tls-files.ts';
+import { readTlsFiles, type TlsFiles } from './tls-files.ts';
+import { tokenOwner } from './token-owner.ts';
 import { openWaitingRoom } from './waiting-room.ts';
 
 /** Parts that tests replace. */
@@ -292,7 +291,18 @@ async function build(config: Config, base: Base): Promise<App> {
           opsOnly,
         });
   const tls = { tls: files.grpc, further: grpcDoors(config, files) };
-  const grpcParts = { engine, watch, keys, clock, log, metrics, checks, ports: ports.grpc, ...tls };
+  const grpcParts = {
+    identify: tokenOwner(tokens, features.subjects),
+    engine,
+    watch,
+    keys,
+    clock,
+    log,
+    metrics,
+    checks,
+    ports: ports.grpc,
+    ...tls,
+  };
   const answering = isRpc && processes === null ? buildGrpc(config, grpcParts) : null;
   exposeMetrics(own, { engine, watch, grpc: metrics, checks, factsBytes: sharesOf(config.cache).facts });
   if (database.barrier !== null) exposeBarrier(own, database.barrier);
@@ -372,33 +382,4 @@ async function recordRefusal(database: Database, refusal: Parameters<Services['r
 async function buildGateway(options: GatewayOptions): Promise<Gateway> {
   const { createGateway } = await import('../gateway/app.ts');
   return createGateway(options);
-}
-
-interface GrpcParts {
-  engine: Engine;
-  watch: Watch;
-  keys: Services['keys'];
-  clock: Clock;
-  log: Logger;
-  metrics: GrpcMetrics;
-  checks: CheckCache;
-  ports: PortConnections['grpc'];
-  tls: TlsFiles['grpc'];
-  further: readonly GrpcDoor[];
-}
-
-function buildGrpc({ grpc }: Config, { keys, watch, ports, ...parts }: GrpcParts): AnsweringServer {
-  const authorize = (scope: KeyScope) => (value: string | undefined) => keys.admit(value, scope);
-  return createGrpcServer({
-    ...parts,
-    ...ports,
-    authorize: authorize('check'),
-    watch: { open: watchHandle(watch), authorize: authorize('watch') },
-    facts: { facts: parts.engine.served, watch, authorize: authorize('facts') },
-    host: grpc.host,
-    port: grpc.port,
-    reflection: grpc.reflection,
-    front: grpc.front,
-    times: connectionTimes(grpc),
-  });
 }

@@ -95,6 +95,11 @@ export const LISTENERS_AND_DATABASE = {
     otherwise: 'true outside production',
     about: 'Whether gRPC describes itself to every client.',
   }),
+  'grpc.extAuthz': key(kind.flag, {
+    default: false,
+    about:
+      "Whether the port answers Envoy's `envoy.service.auth.v3.Authorization/Check`, not at an edge: [guides/gateways.md](../guides/gateways.md#envoy).",
+  }),
   'upstream.address': key(kind.address, {
     example: 'usher.internal:50051',
     default: null,

@@ -18,6 +18,7 @@ import {
   type Tracer,
   waiting,
 } from '../base/tracing.ts';
+import { Authorization } from '../gen/envoy/service/auth/v3/external_auth_pb.ts';
 import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import { type GrpcMetrics, STATUS_NAMES } from './metrics.ts';
@@ -42,7 +43,7 @@ const AT_ONCE: ReadonlySet<string> = new Set(
 );
 
 /** In the order of METHODS. */
-const TRACED: readonly Traced[] = [PermissionService, FactsService].flatMap(({ typeName, methods }) =>
+const TRACED: readonly Traced[] = [PermissionService, FactsService, Authorization].flatMap(({ typeName, methods }) =>
   methods.map((method) => {
     const name = `${typeName}/${method.name}`;
     const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': name };

@@ -25,10 +25,14 @@ export const STATUS_NAMES = [
   'UNAUTHENTICATED',
 ] as const;
 
-/** The methods of both services, by their names on the wire. */
-export const METHODS: readonly string[] = [...PermissionService.methods, ...FactsService.methods].map(
-  ({ name }) => name,
-);
+/** Of another project's service, whose method has a name that is taken. */
+export const EXT_AUTHZ = 'Authorization.Check';
+
+/** The methods of our services, by their names on the wire, and that one. */
+export const METHODS: readonly string[] = [
+  ...[...PermissionService.methods, ...FactsService.methods].map(({ name }) => name),
+  EXT_AUTHZ,
+];
 export type MethodName = string;
 
 /** Upper bounds of the histogram's buckets, in seconds; one more without a bound follows. */

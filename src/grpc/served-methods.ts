@@ -6,6 +6,8 @@ import { METHODS } from './metrics.ts';
 export interface ServedMethod {
   /** On the wire. */
   readonly name: string;
+  /** In METHODS, where that is another name. */
+  readonly counted?: string;
   readonly streams: boolean;
   /** Whom it is for. The door asks before it reads a message, and the handler once more. */
   readonly authorize: Authorize;
@@ -53,7 +55,7 @@ export function entrancesOf(
 ): readonly (readonly [path: string, Entrance])[] {
   return Object.entries(service).map(([name, { path, requestStream }]) => {
     const ours = methods.find((method) => method.name === name);
-    const index = ours === undefined ? -1 : METHODS.indexOf(name);
+    const index = ours === undefined ? -1 : METHODS.indexOf(ours.counted ?? name);
     return [path, { index, authorize: ours?.authorize ?? null, many: requestStream }];
   });
 }

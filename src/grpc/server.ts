@@ -15,6 +15,7 @@ import type { ListenAddress } from '../base/listening.ts';
 import type { Logger } from '../base/telemetry.ts';
 import type { Certificates } from '../base/tls.ts';
 import { tracer } from '../base/tracing.ts';
+import { Authorization } from '../gen/envoy/service/auth/v3/external_auth_pb.ts';
 import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import type { PermissionEngine } from '../rpc/call.ts';
@@ -24,12 +25,13 @@ import { createHandles } from './answering.ts';
 import { type Authorize, type Handle, unary } from './bridge.ts';
 import { CallTraces } from './call-traces.ts';
 import { GrpcConnections } from './connections.ts';
+import { extAuthzHandle, type ServedExtAuthz } from './ext-authz.ts';
 import { factsMethods, type ServedFacts, servedFacts } from './facts-service.ts';
 import type { FrontMethod, FrontMethods } from './front/service.ts';
 import { Guesses, type GuessLimits } from './guesses.ts';
 import { Health } from './health.ts';
 import { type GrpcDoor, listenBehindFront, listenDirectly } from './listening.ts';
-import { GrpcMetrics, METHODS } from './metrics.ts';
+import { EXT_AUTHZ, GrpcMetrics, METHODS } from './metrics.ts';
 import { addReflection } from './reflection.ts';
 import { countRefused, type GrpcRefused, REFUSED } from './refused.ts';
 import { CheckCache } from './request-cache.ts';
@@ -44,6 +46,8 @@ export interface GrpcServerOptions {
   watch?: { readonly open: OpenStream; readonly authorize: Authorize } | undefined;
   /** Without it, facts are not served. */
   facts?: ServedFacts | undefined;
+  /** Without it, proxies cannot ask as they ask Envoy's own service. */
+  extAuthz?: Pick<ServedExtAuthz, 'identify'> | undefined;
   /** Methods that another service answers. */
   passed?: PassedMethods | undefined;
   host: string;
@@ -203,7 +207,16 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
   ];
   server.serve(PermissionService.typeName, methods);
   if (options.facts !== undefined) server.serve(FactsService.typeName, servedFacts(options.facts, calls));
-  const services = [PermissionService, ...(options.facts === undefined ? [] : [FactsService])];
+  const { extAuthz } = options;
+  if (extAuthz !== undefined) {
+    const handler = unary(EXT_AUTHZ, extAuthzHandle({ engine, ...extAuthz }), authorize, calls);
+    server.serve(Authorization.typeName, [{ name: 'Check', counted: EXT_AUTHZ, streams: false, authorize, handler }]);
+  }
+  const services = [
+    PermissionService,
+    ...(options.facts === undefined ? [] : [FactsService]),
+    ...(extAuthz === undefined ? [] : [Authorization]),
+  ];
   const health = new Health(services.map(({ typeName }) => typeName));
   health.addTo(server);
   const files = services.map(({ file }) => file);
