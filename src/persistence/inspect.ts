@@ -1,6 +1,7 @@
 /** What `usher doctor` reads of a PostgreSQL, in read-only transactions on connections of its own. */
 
 import pg from 'pg';
+import { SESSION_SETTINGS } from './driver/session-settings.ts';
 import { cannotBeUsed } from './driver/start-failures.ts';
 import { APPLIED_SQL, compare } from './migrator.ts';
 
@@ -13,6 +14,8 @@ export interface ServerFacts {
   readonly standby: boolean;
   readonly maxConnections: number;
   readonly extensions: readonly string[];
+  /** Settings of Usher's own whose defaults here are others: `DateStyle=German, DMY`. */
+  readonly otherSettings: readonly string[];
   /** The server's clock minus this one, and how far off that may be. */
   readonly skewMs: number;
   readonly skewWithinMs: number;
@@ -71,9 +74,12 @@ export async function inspectServer(url: string, now: () => number): Promise<Ser
     const [row] = rows;
     if (row === undefined) throw new Error('the server answered no row');
     const { pending, unknown } = compare(await appliedTo(client));
-    const { now: theirs, ...facts } = row;
+    const { now: theirs, settings, ...facts } = row;
     return {
       ...facts,
+      otherSettings: Object.entries(SESSION_SETTINGS).flatMap(([name, ours]) => {
+        return settings[name] === ours ? [] : [`${name}=${settings[name]}`];
+      }),
       skewMs: Number(theirs) - (sent + received) / 2,
       skewWithinMs: (received - sent) / 2,
       pending,
@@ -83,14 +89,20 @@ export async function inspectServer(url: string, now: () => number): Promise<Ser
   });
 }
 
-interface Row extends Omit<ServerFacts, 'skewMs' | 'skewWithinMs' | 'pending' | 'unknown' | 'pooler'> {
+interface Row
+  extends Omit<ServerFacts, 'skewMs' | 'skewWithinMs' | 'pending' | 'unknown' | 'pooler' | 'otherSettings'> {
   readonly now: string;
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 const FACTS_SQL = `select current_setting('server_version_num')::int as version, current_user::text as role,
   (select rolsuper from pg_roles where rolname = current_user) as superuser,
   has_schema_privilege(current_user, 'public', 'create') as "mayCreate",
   pg_is_in_recovery() as standby, current_setting('max_connections')::int as "maxConnections",
+  (select json_object_agg(name, setting) from pg_settings
+    where name in (${Object.keys(SESSION_SETTINGS)
+      .map((name) => `'${name}'`)
+      .join(', ')})) as settings,
   (select coalesce(array_agg(extname::text order by extname), '{}') from pg_extension) as extensions,
   (extract(epoch from clock_timestamp()) * 1000)::text as now`;
 

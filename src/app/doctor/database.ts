@@ -47,6 +47,7 @@ function checkServer({ database, grpc }: Config, server: ServerFacts, to: Findin
   if (standby) {
     to.warn('the server is a standby: questions are answered, writes are refused', 'Lead database.url to the primary.');
   }
+  checkSettings(server, to);
   const needed = (database.poolSize + BESIDE_POOL) * grpc.processes;
   if (server.pooler === null && needed > maxConnections) {
     to.warn(
@@ -60,6 +61,12 @@ function checkServer({ database, grpc }: Config, server: ServerFacts, to: Findin
       'Synchronize both machines (NTP): times in the audit and in links are of either.',
     );
   } else to.ok('its clock agrees with this one');
+}
+
+/** Harmless to Usher, and a reason why psql and reports beside it show something else. */
+function checkSettings({ otherSettings }: ServerFacts, to: Findings): void {
+  if (otherSettings.length === 0) to.ok('its session settings are those that Usher sets');
+  else to.ok(`Usher sets its own in place of the defaults here: ${otherSettings.join(', ')}`);
 }
 
 function checkMigrations({ database }: Config, { pending, unknown, mayCreate }: ServerFacts, to: Findings): void {

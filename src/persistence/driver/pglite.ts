@@ -7,6 +7,7 @@ import { waitingForConnection } from './connection-span.ts';
 import type { Session, SessionSource } from './dialect.ts';
 import { endOfSession } from './ending.ts';
 import { StatementFailed, statementFailed } from './failures.ts';
+import { SET_SESSION_SQL } from './session-settings.ts';
 import { statementEnds, statementSpan } from './statement-span.ts';
 import { OID, readBigint } from './values.ts';
 
@@ -36,10 +37,10 @@ export class Embedded {
     const { PGlite } = await import('@electric-sql/pglite');
     const parsers = { [OID.int8]: readBigint };
     const isNew = readdirSync(dir).length === 0;
-    return new Embedded(
-      await PGlite.create(dir, { parsers, ...(isNew ? { loadDataDir: archive ?? (await emptyDatabase()) } : {}) }),
-      clock,
-    );
+    const loaded = isNew ? { loadDataDir: archive ?? (await emptyDatabase()) } : {};
+    const client = await PGlite.create(dir, { parsers, ...loaded });
+    await client.query(SET_SESSION_SQL);
+    return new Embedded(client, clock);
   }
 
   /** One statement of its own, when no transaction is open. */

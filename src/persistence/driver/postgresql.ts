@@ -9,6 +9,7 @@ import { waitingForConnection } from './connection-span.ts';
 import { isLast, isOnly, preparedName, type Session, type SessionSource } from './dialect.ts';
 import { type Cancelable, cancelStatement, endOfSession } from './ending.ts';
 import { failedToBegin, isLost, StatementFailed, statementFailed } from './failures.ts';
+import { isPooledConnection, SET_LOCAL_SQL, setSession } from './session-settings.ts';
 import { statementEnds, statementSpan } from './statement-span.ts';
 import { OID, readBigint, readBigintArray } from './values.ts';
 
@@ -122,6 +123,8 @@ export class ClientPool {
       options: Object.entries(settings)
         .map(([key, value]) => `-c ${key}=${value}`)
         .join(' '),
+      // The pool waits for it, before anybody gets the connection.
+      onConnect: setSession,
     });
     // Without a listener, an error of an idle connection, or of one in use, would end the process.
     pool.on('error', (error) => log.warn({ err: statementFailed(error) }, 'idle database connection lost'));
@@ -184,6 +187,11 @@ export class Lease {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Whether each of its transactions may have another server. */
+  get isPooled(): boolean {
+    return isPooledConnection(this.#client);
   }
 
   /** Everything that `send` sends leaves in one packet. */
@@ -312,7 +320,8 @@ class PostgresSession implements Session {
 
   begin({ isolationLevel, accessMode }: TransactionSettings): Promise<void> {
     const modes = [isolationLevel ? `isolation level ${isolationLevel}` : '', accessMode ?? ''].filter((m) => m !== '');
-    this.#begin = `begin ${modes.join(' ')}`;
+    const settings = this.#lease.isPooled ? `; ${SET_LOCAL_SQL}` : '';
+    this.#begin = `begin ${modes.join(' ')}${settings}`;
     return Promise.resolve();
   }
 
