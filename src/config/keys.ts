@@ -15,14 +15,14 @@ export const KEYS = keys({
     default: '.usher',
     about: 'The directory of the embedded database and of the secrets that a development start generates.',
   }),
-  publicUrl: key(kind.baseUrl, {
+  publicUrl: key(kind.ownOrigin, {
     example: 'https://usher.example.com',
     default: (before) => {
       const scheme = before['http.tls.cert'] === null ? 'http' : 'https';
       return before['http.port'] === 0 ? null : `${scheme}://localhost:${String(before['http.port'])}`;
     },
     otherwise: '`http://localhost:{http.port}`; https with `http.tls.cert`',
-    about: 'The URL of the gateway for people and browsers: the base of every link.',
+    about: 'The URL of the gateway for people and browsers: the base of every link. Without a path, query or fragment.',
   }),
   'cors.origins': key(kind.origins, {
     example: 'https://panel.example.com,https://app.example.com',

@@ -95,6 +95,15 @@ export const baseUrl = matching(
   (value) => isHttpUrl(value) && !/[?#]/.test(value),
   'must be an http or https URL without credentials, query and fragment',
 ).overwrite((value) => trimEnd(value, '/'));
+/** Where a gateway is reached: nothing of it has a path, so that links, cookies and policies of pages hold for all of it. */
+export const ownOrigin = matching(
+  (value) => isHttpUrl(value) && !/[?#]/.test(value) && URL.parse(value)?.pathname === '/',
+  (value) => {
+    const parsed = isHttpUrl(value) ? URL.parse(value) : null;
+    if (parsed === null) return 'must be an http or https URL without credentials, path, query and fragment';
+    return `must be scheme, host and port alone: set ${parsed.origin}, and have the proxy lead that address here without a path`;
+  },
+).overwrite((value) => trimEnd(value, '/'));
 export const origins = list(
   matching(
     (value) => isHttpUrl(value) && URL.parse(value)?.origin === value,

@@ -357,6 +357,28 @@ describe('misspellings', () => {
   });
 });
 
+describe('publicUrl', () => {
+  test.each([
+    'https://example.com/usher',
+    'https://example.com/usher/',
+    'https://example.com?a=b',
+    'https://example.com/#a',
+  ])('%s has more than an origin, and the start says what to do', (PUBLIC_URL) => {
+    expect(faultsOf({ env: { PUBLIC_URL } })).toEqual({
+      publicUrl: expect.stringContaining(
+        'set https://example.com, and have the proxy lead that address here without a path',
+      ),
+    });
+  });
+
+  test.each(['https://example.com', 'https://example.com/', 'https://Example.com:443', 'http://[::1]:8080'])(
+    '%s is an address of a gateway',
+    (PUBLIC_URL) => {
+      expect(faultsOf({ env: { PUBLIC_URL } })).toEqual({});
+    },
+  );
+});
+
 describe('usher config', () => {
   test('usher config prints every key with its origin and secrets masked', () => {
     const values = effectiveValues({
