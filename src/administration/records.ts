@@ -1,6 +1,7 @@
 /** Shared by the writes of all records: tags, and common refusals. (docs/reference/http.md#preconditions.) */
 
 import { hash } from 'node:crypto';
+import { namesState } from '../base/entity-tag.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
 
 /** The tag of a state, without quotes: equal exactly when the states are. */
@@ -28,9 +29,7 @@ export function merged<T extends object>(present: T, sent: Sent<T>): T {
 
 /** Throws STALE when `ifMatch` excludes `tag`. RFC 9110 13.1.1: a list, or `*` for any. */
 export function refuseStale(ifMatch: string | undefined, tag: string): void {
-  if (ifMatch === undefined) return;
-  const named = ifMatch.split(',').map((entry) => entry.trim());
-  if (named.includes('*') || named.includes(`"${tag}"`)) return;
+  if (ifMatch === undefined || namesState(ifMatch, tag)) return;
   throw new UsherError(
     'STALE',
     'It has changed since you read it: read it again, then repeat the change if it still applies.',

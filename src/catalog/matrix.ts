@@ -47,7 +47,7 @@ interface Cell {
 }
 
 /** The second part of a tag: no write is STALE because a role was assigned. */
-const HOLDERS = /\.[\w-]{22}"/g;
+const HOLDERS = /\.[\w-]{22}(?=(?:[-;:+]+[a-z]+)?")/g;
 
 export class Matrices {
   readonly #database: Database;
@@ -77,7 +77,7 @@ export class Matrices {
       const appId = await applicationAlone(tx, app);
       const before = await read(tx, appId);
       const [definitions = ''] = before.etag.split('.');
-      refuseStale(ifMatch?.replaceAll(HOLDERS, '"'), definitions);
+      refuseStale(ifMatch?.replaceAll(HOLDERS, ''), definitions);
       const present = new Map(before.levels.map((cell) => [keyOf(cell), cell.level]));
       const wanted = await fitting(tx, app, before, requested);
       const changes = wanted.filter((cell) => cell.level !== (present.get(keyOf(cell)) ?? Level.NONE));
