@@ -34,6 +34,7 @@ import { AppPreferences } from '../directory/app-preferences.ts';
 import { ApplicationEvents } from '../directory/application-events.ts';
 import { Erasures } from '../directory/erasures.ts';
 import { Offboarding } from '../directory/offboarding.ts';
+import { PeopleImport } from '../directory/people-import.ts';
 import { PermissionStreams } from '../directory/permission-streams.ts';
 import { PersonalData } from '../directory/personal-data.ts';
 import { Personas } from '../directory/personas.ts';
@@ -277,6 +278,7 @@ function buildDirectory(options: FeatureOptions, turns: WorkQueue) {
   return {
     superadmins: new Superadmins(database),
     users: new Users(database, config.idp.publicUrl),
+    peopleImport: new PeopleImport(database),
     search: new Search(database),
     access: new Access(database),
     offboarding: new Offboarding(database),

@@ -37,7 +37,7 @@ export interface WantedPermission {
   level: Level;
 }
 
-/** What is told of a role to people; what is not sent stays. */
+/** The words of a role for people; those that are not sent stay. */
 interface RoleFields {
   name?: string | null | undefined;
   description?: string | null | undefined;

@@ -22,6 +22,7 @@ import { withExamples } from './help.ts';
 import { CommandFailed, type Context, FORMATS, type GlobalOptions, type Io } from './io.ts';
 import { defineLogin } from './login.ts';
 import { defineMigrate } from './migrate.ts';
+import { definePeople } from './people.ts';
 import { definePerson } from './person.ts';
 import { defineReach } from './reach.ts';
 import { defineReincarnate } from './reincarnate.ts';
@@ -129,6 +130,7 @@ const COMMANDS = [
   defineRoles,
   defineUsers,
   definePerson,
+  definePeople,
   defineAudit,
   defineApply,
   defineExport,

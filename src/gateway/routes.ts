@@ -35,6 +35,7 @@ import { operationRoutes } from './routes/operations.ts';
 import { operatorRoutes } from './routes/operators.ts';
 import { overrideRoutes } from './routes/overrides.ts';
 import { overviewRoutes } from './routes/overview.ts';
+import { peopleImportRoutes } from './routes/people-import.ts';
 import { permissionStreamRoutes } from './routes/permission-stream.ts';
 import { permissionRoutes } from './routes/permissions.ts';
 import { personalDataRoutes } from './routes/personal-data.ts';
@@ -85,6 +86,7 @@ export function gatewayRoutes(
     ...applicationOverrideRoutes, // /api/applications/:appCode/overrides, …/delete
     ...administratorRoutes, // /api/users/admins…
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
+    ...peopleImportRoutes, // /api/users/import
     ...personalDataRoutes, // /api/profile/me/export, /api/users/:email/{export,erase}
     ...offboardingRoutes, //  /api/users/:email/offboard
     ...accessRoutes, //       /api/profile/me/access, /api/users/:email/access

@@ -29,6 +29,7 @@ import type { AppPreferences } from '../directory/app-preferences.ts';
 import type { ApplicationEvents } from '../directory/application-events.ts';
 import type { Erasures } from '../directory/erasures.ts';
 import type { Offboarding } from '../directory/offboarding.ts';
+import type { PeopleImport } from '../directory/people-import.ts';
 import type { PermissionStreams } from '../directory/permission-streams.ts';
 import type { PersonalData } from '../directory/personal-data.ts';
 import type { Personas } from '../directory/personas.ts';
@@ -117,6 +118,7 @@ export interface Services {
   readonly appAdmins: AppAdmins;
   readonly superadmins: Superadmins;
   readonly users: Users;
+  readonly peopleImport: PeopleImport;
   readonly search: Search;
   readonly access: Access;
   readonly erasures: Pick<Erasures, 'erase'>;

@@ -309,7 +309,7 @@ async function prune(orm: Orm, log: Logger): Promise<void> {
   }
 }
 
-/** The rest of what a migration has begun, where its process ended. */
+/** Ends the work of a migration whose process ended before it did. */
 async function foldRest(orm: Orm, log: Logger): Promise<void> {
   try {
     const people = await foldSearches(connectionOf(orm).getClient());

@@ -94,6 +94,8 @@ const GUARDS: Readonly<Record<string, Who>> = {
   'key(metrics)': ['key(metrics)'],
   // A pipeline does to applications what a SuperAdmin may, and reads all of them.
   'superAdmin or key(manifest)': ['superAdmin', 'key(manifest)'],
+  // A key with one of the scopes alone is refused.
+  'superAdmin or key(profile+manifest)': ['superAdmin'],
   'applicationLevel(view) or key(manifest)': {
     mine: [...VIEW, 'key(manifest)'],
     auth: ['panelAuditor', 'panelAdmin', 'superAdmin', 'key(manifest)'],

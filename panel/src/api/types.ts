@@ -31,6 +31,7 @@ export type FoundRole = { "appCode": string; "id": number; "code": string; "desc
 export type FoundUser = { "email": string; "displayName": string | null; "active": boolean };
 export type Health = { "status": "ok" };
 export type Impact = { "revision": string; "people": number; "gained": number; "lost": number; "changes": ({ "email": string; "app": string; "permission": string; "resourceType": string | null; "resourceId": string | null; "from": "allowed" | "view" | "edit" | null; "to": "allowed" | "view" | "edit" | null })[]; "truncated": boolean; "everywhere"?: "gains" | "loses" | null };
+export type ImportResult = { "dryRun": boolean; "created": number; "changed": number; "kept": number; "rolesGiven": number };
 export type InboxNotification = { "id": number; "appCode": string; "appName": string; "type": string; "subject": string; "body": string | null; "url": string | null; "icon": string | null; "status": string; "statusReason": string | null; "locale": string; "readAt": string | null; "createdAt": string; "payload": Record<string, unknown> };
 export type InternalKey = { "name": string; "scopes": ("check" | "notify" | "profile" | "events" | "metrics" | "manifest" | "watch" | "facts")[]; "lastUsedAt": string | null };
 export type Language = { "code": string; "name": string; "nativeName": string; "fallback": string | null };
@@ -230,6 +231,7 @@ export interface Api {
   'POST /api/profile/me/push/unsubscribe': { path: {  }; query: {  }; body: { "endpoint": string }; out: { "removed": boolean }; paged: false };
   'POST /api/users/admins/apps/{appCode}': { path: { "appCode": string }; query: { "dryRun"?: "true" | "false" }; body: NewAdministrator; out: ApplicationAdministrator; paged: false };
   'POST /api/users/admins/super': { path: {  }; query: { "dryRun"?: "true" | "false" }; body: NewAdministrator; out: SuperAdmin; paged: false };
+  'POST /api/users/import': { path: {  }; query: { "dryRun"?: "true" | "false" }; body: { "people": ({ "email": string; "firstName"?: string; "lastName"?: string; "displayName"?: string; "locale"?: string; "timezone"?: string; "brand"?: string; "roles"?: (string)[] })[] }; out: ImportResult; paged: false };
   'POST /api/users/{email}/apps/{appCode}/roles': { path: { "email": string; "appCode": string }; query: { "dryRun"?: "true" | "false" }; body: { "roleId"?: number; "role"?: string }; out: AssignedRole; paged: false };
   'POST /api/users/{email}/erase': { path: { "email": string }; query: { "dryRun"?: "true" | "false" }; body: undefined; out: ErasureReceipt; paged: false };
   'POST /api/users/{email}/offboard': { path: { "email": string }; query: { "dryRun"?: "true" | "false" }; body: { "handOverTo"?: string }; out: Offboarded; paged: false };
