@@ -58,7 +58,7 @@ export interface BuiltNotifications {
 export function buildNotifications(options: NotificationsOptions): BuiltNotifications {
   const { config, database, clock, log, unsubscriptions, bell, sendByBrand, isActive, revision } = options;
   const allowHttp = !config.production;
-  const renderer = new Renderer(clock);
+  const renderer = new Renderer(clock, undefined, config.notifications.timezone);
   const budget = new RenderBudget();
   const templates = new Templates({ database, renderer, budget, allowHttp });
   const streams = new InboxStreams({ database, clock, log, isActive, revision });

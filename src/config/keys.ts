@@ -4,7 +4,8 @@
  * `usher config`, its JSON Schema and the table in docs/operations/configuration.md. listener-keys.ts has the first rows.
  */
 
-import { isApplicationCode } from '../base/grammar.ts';
+import { isApplicationCode, RULES } from '../base/grammar.ts';
+import { timeZoneOf } from '../base/time-zones.ts';
 import * as kind from './kinds.ts';
 import { key, keys } from './kinds.ts';
 import { LISTENERS_AND_DATABASE } from './listener-keys.ts';
@@ -248,6 +249,14 @@ export const KEYS = keys({
     about:
       'The page where users change their notification preferences: the unsubscribe page links to it. https (http too outside production).',
   }),
+  'notifications.timezone': key(
+    kind.matching((value) => timeZoneOf(value) !== null, `must be ${RULES.timeZone}`),
+    {
+      example: 'Europe/Prague',
+      default: 'UTC',
+      about: 'The time zone in which notifications write dates for users who have chosen none.',
+    },
+  ),
   'push.publicKey': key(kind.text, {
     example: 'the public VAPID key, base64url',
     default: null,

@@ -87,11 +87,15 @@ ${renderFooter(look.footerText, unsubscribeUrl ?? null, locale, background)}</ta
 `;
 }
 
-/** The plain-text alternative: the text, the button's link, the footer. */
-export function renderText({ look }: Frame, { text, button }: Pick<MailMessage, 'text' | 'button'>): string {
+/** The plain-text alternative: the text, the button's link, the footer, the unsubscribe link. */
+export function renderText(
+  { look }: Frame,
+  { text, button, locale, unsubscribeUrl }: Pick<MailMessage, 'text' | 'button' | 'locale' | 'unsubscribeUrl'>,
+): string {
   const parts = [text.trim()];
   if (button !== undefined) parts.push(`${button.text}:\n${button.url}`);
   if (look.footerText !== null) parts.push(`--\n${look.footerText.trim()}`);
+  if (unsubscribeUrl) parts.push(`${unsubscribeWords(locale)}:\n${unsubscribeUrl}`);
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
@@ -107,15 +111,18 @@ function renderButton({ text, url }: { text: string; url: string }, primary: str
 
 function renderFooter(footer: string | null, unsubscribe: string | null, locale: string, background: string): string {
   const ink = readableOn(background, inkOn(background) === '#ffffff' ? '#c3c7cf' : '#60646c', 4.5);
-  const words = UNSUBSCRIBE.get(locale.split('-', 1)[0] ?? '') ?? UNSUBSCRIBE.get('en') ?? '';
   const lines = [
     ...(footer === null ? [] : [footer.trim().split('\n').map(ownDirection).join('<br>')]),
     ...(unsubscribe === null
       ? []
-      : [`<a dir="auto" href="${escapeHtml(unsubscribe)}" style="color:${ink}">${words}</a>`]),
+      : [`<a dir="auto" href="${escapeHtml(unsubscribe)}" style="color:${ink}">${unsubscribeWords(locale)}</a>`]),
   ];
   if (lines.length === 0) return '';
   return `<tr><td class="usher-foot" style="padding:20px 4px 0;font-size:13px;line-height:1.5;color:${ink}">${lines.join('<br><br>')}</td></tr>\n`;
+}
+
+function unsubscribeWords(locale: string): string {
+  return UNSUBSCRIBE.get(locale.split('-', 1)[0] ?? '') ?? UNSUBSCRIBE.get('en') ?? '';
 }
 
 /** The footer's language may have another direction than the mail: without its own `dir`, full stops would precede the text. */

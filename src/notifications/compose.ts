@@ -166,7 +166,7 @@ function plan(material: Material, order: SendOrder, email: string, jobFor: JobFo
   const variant = chooseVariant(variants, wanted, material.fallbacks) as TemplateRow;
   const brandId = reader?.brandId ?? null;
   const brand = brands.find(({ id }) => id === brandId) ?? brands.find(({ isDefault }) => isDefault);
-  const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null };
+  const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null, timezone: null };
   return { email, brandId, variant, shared: jobFor(variant, brand), user: readerOf(user, variant.locale) };
 }
 

@@ -6,6 +6,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { TimeSlicer } from '../base/time-slice.ts';
+import { MEMBERS_OF_SPEECH } from './render/messages.ts';
 import type {
   PrintedMembers,
   Rendered,
@@ -173,7 +174,7 @@ function markedUser(user: Reader, members: readonly UserMember[], prefix: string
   const given: Partial<Record<UserMember, string | null>> = {};
   for (const member of members) {
     const value = user[member];
-    if (member === 'locale' || value === null || value.length > MAX_PLAIN || !PLAIN.test(value)) {
+    if (MEMBERS_OF_SPEECH.includes(member) || value === null || value.length > MAX_PLAIN || !PLAIN.test(value)) {
       given[member] = value;
       continue;
     }

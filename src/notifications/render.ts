@@ -112,6 +112,7 @@ class Batch {
 export class Renderer {
   readonly #clock: Clock;
   readonly #size: number;
+  readonly #timezone: string;
   readonly #workers = new Set<RenderProcess>();
   /** By lane, never empty. The first lane is served next, and then moves to the end. */
   readonly #lanes = new Map<string, Waiting[]>();
@@ -123,9 +124,10 @@ export class Renderer {
   #grown = false;
   #closed = false;
 
-  /** Processes start on demand. */
-  constructor(clock: Clock, size: number = availableParallelism()) {
+  /** Processes start on demand. `timezone` is that of readers without their own. */
+  constructor(clock: Clock, size: number = availableParallelism(), timezone = 'UTC') {
     this.#clock = clock;
+    this.#timezone = timezone;
     this.#size = Math.max(1, size);
   }
 
@@ -288,7 +290,7 @@ export class Renderer {
 
   #grow(): RenderProcess | null {
     if (this.#grown || this.#workers.size >= this.#size) return null;
-    const worker = new RenderProcess(this.#clock, (gone) => this.#workers.delete(gone));
+    const worker = new RenderProcess(this.#clock, this.#timezone, (gone) => this.#workers.delete(gone));
     this.#workers.add(worker);
     this.#grown = true;
     setImmediate(() => {

@@ -216,7 +216,7 @@ export class Templates {
     email: string,
     signal: AbortSignal | undefined,
   ): Promise<Rendered> {
-    const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null };
+    const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null, timezone: null };
     const job = {
       template: sourceOf(template),
       payload,
@@ -231,18 +231,18 @@ export class Templates {
   /** The faults of the given parts: syntax errors and URLs that may not be stored. `app` is the application of the template. */
   async faultsOf(sent: Sent<TemplateSource>, app: string): Promise<readonly TemplateIssue[]> {
     // A URL with Liquid in it is checked after rendering.
-    if (sent.url && !/\{[{%]/.test(sent.url) && !isTarget(sent.url, this.#allowHttp)) {
-      return [{ path: 'url', message: targetRule(this.#allowHttp) }];
-    }
+    const isUnfit = sent.url && !/\{[{%]/.test(sent.url) && !isTarget(sent.url, this.#allowHttp);
+    const unfit = isUnfit ? [{ path: 'url', message: targetRule(this.#allowHttp) }] : [];
     const { subject = '', html = '' } = sent;
     const source = { subject, html, ...recordOf(OPTIONAL_PARTS, (part) => sent[part] ?? null) };
     const faults = await this.#renderer.check(source, laneOf(app));
-    return faults.map(({ field, line, column, message }) => ({
+    const unparsed = faults.map(({ field, line, column, message }) => ({
       path: field,
       message: `does not parse: line ${line}, column ${column}: ${message}`,
       line,
       column,
     }));
+    return [...unparsed, ...unfit];
   }
 
   async #refuseUnfit(sent: Sent<TemplateFields>, app: string): Promise<void> {

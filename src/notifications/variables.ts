@@ -8,6 +8,7 @@ export interface Reader {
   readonly lastName: string | null;
   readonly displayName: string | null;
   readonly locale: string | null;
+  readonly timezone: string | null;
 }
 
 /** The variables that take precedence over members of the payload. */
@@ -41,8 +42,11 @@ export function surroundingsOf({ app, brand, locale }: Surroundings) {
 }
 
 /** The variable `user`; `locale` is the language of the message, used for a user without their own. */
-export function readerOf({ email, firstName, lastName, displayName, locale: own }: Reader, locale: string): Reader {
-  return { email, firstName, lastName, displayName, locale: own ?? locale };
+export function readerOf(
+  { email, firstName, lastName, displayName, locale: own, timezone }: Reader,
+  locale: string,
+): Reader {
+  return { email, firstName, lastName, displayName, locale: own ?? locale, timezone };
 }
 
 /** The `required` variables that the payload lacks, sorted, without duplicates. `order.id` names a nested member. */

@@ -110,6 +110,7 @@ const PROMISED: Readonly<Record<string, Row>> = {
   'idp.clientSecret': row('IDP_CLIENT_SECRET', null, 'secret-of-another', 'secret-of-another'),
   'idp.devLogin': row('IDP_DEV_LOGIN', true, 'false', false, { inProduction: false }),
   brandSmtpKey: row('BRAND_SMTP_KEY', [], KEY_32, [KEY_32]),
+  'notifications.timezone': row('NOTIFICATIONS_TIMEZONE', 'UTC', 'Europe/Prague', 'Europe/Prague'),
   'push.publicKey': row('PUSH_PUBLIC_KEY', null, 'public', 'public'),
   'push.privateKey': row('PUSH_PRIVATE_KEY', null, 'kept-for-oneself', 'kept-for-oneself'),
   'push.subject': row('PUSH_SUBJECT', null, 'mailto:ops@example.com', 'mailto:ops@example.com'),

@@ -32,7 +32,7 @@ function nested(entries: readonly (readonly [string, unknown])[]): Record<string
 
 /** What only the service can say: rules of texts, of lists and maps in one text, and of one key beside another. */
 const BEYOND =
-  /is required|is the port|go together|remove one of|is not an (?:e-mail|asymmetric|application)|must be (?:host:port|an (?:address|http|origin)|the |base64|rpc|one of people|a (?:postgresql|mailto|host))|must have|several hosts|of no use|pages need/;
+  /is required|is the port|go together|remove one of|is not an (?:e-mail|asymmetric|application)|must be (?:host:port|an (?:address|http|origin)|the |base64|rpc|one of people|a (?:postgresql|mailto|host|time zone))|must have|several hosts|of no use|pages need/;
 
 describe('the JSON Schema of the configuration', () => {
   test('the JSON Schema of the configuration has exactly the existing keys, with variable and default', () => {

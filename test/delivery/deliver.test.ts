@@ -85,6 +85,7 @@ for (const kind of KINDS) {
       expect(link).toContain(`${usher.rest}/api/notifications/unsubscribe?token=${ada.result}.${type.type}.`);
       expect(mail.raw).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click/m);
       expect(mail.parsed.html).toContain(`href="${link}"`);
+      expect(mail.parsed.text).toContain(`:\n${link}\n`);
       expect((await fetch(link)).status).toBe(200);
       expect((await fetch(`${link}x`)).status).toBe(400);
 

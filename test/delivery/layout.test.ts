@@ -114,9 +114,15 @@ describe('the layout of mails', () => {
 
   test('the plain text has link and footer where they exist', () => {
     const button = { text: 'Open', url: 'https://idp.example.com/x' };
-    expect(renderText(FRAME, { text: ' Hello \n', button })).toBe(
+    expect(renderText(FRAME, { text: ' Hello \n', button, locale: 'en' })).toBe(
       'Hello\n\nOpen:\nhttps://idp.example.com/x\n\n--\nLine <1>\nLine 2\n',
     );
-    expect(renderText({ ...FRAME, look: { ...FRAME.look, footerText: null } }, { text: 'Hello' })).toBe('Hello\n');
+    expect(renderText({ ...FRAME, look: { ...FRAME.look, footerText: null } }, { text: 'Hello', locale: 'en' })).toBe(
+      'Hello\n',
+    );
+    const unsubscribeUrl = 'https://usher.example.com/u?token=1&x=2';
+    expect(renderText(FRAME, { text: 'Hello', locale: 'cs', unsubscribeUrl })).toMatch(
+      /\n\nUž nechci dostávat e-maily tohoto druhu:\nhttps:\/\/usher\.example\.com\/u\?token=1&x=2\n$/,
+    );
   });
 });

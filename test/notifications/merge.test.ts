@@ -20,6 +20,7 @@ interface Person {
   lastName: string | null;
   displayName: string | null;
   locale: string | null;
+  timezone: string | null;
 }
 
 function personal(source: TemplateSource, people: readonly Partial<Person>[], payload = {}): Personal[] {
@@ -27,7 +28,7 @@ function personal(source: TemplateSource, people: readonly Partial<Person>[], pa
     return { template: source, payload, variables: surroundingsOf({ app: APP, brand, locale: 'en' }) };
   });
   return people.map((person, at) => {
-    const known = { firstName: null, lastName: null, displayName: null, locale: null, ...person };
+    const known = { firstName: null, lastName: null, displayName: null, locale: null, timezone: null, ...person };
     return { shared: shared[at % 2] as RenderJob, user: readerOf({ email: `u${at}@example.com`, ...known }, 'en') };
   });
 }
@@ -86,6 +87,7 @@ describe('the members of `user` in a template', () => {
       ['firstName'],
     ],
     ['in a loop', { html: '{% for l in lines %}{{ user.email }}{% endfor %}' }, ['email']],
+    ['beside dates', { html: '{{ at | date: "%x" }}', text: '{{ user.email }}' }, ['email', 'timezone']],
     ['in a case', { html: '{% case n %}{% when 1 %}{{ user.locale }}{% endcase %}' }, ['locale']],
   ] as const)('the analysis finds that a template only outputs %s', async (_, parts, members) => {
     expect(await renderer.printedMembers(template(parts))).toEqual(members);
@@ -152,6 +154,17 @@ describe('one rendering for many readers', () => {
       expect(said).toContain(`u${at}@example.com`);
       for (const other of all.keys()) if (other !== at) expect(said).not.toContain(`u${other}@example.com`);
     }
+  });
+
+  test('a template that writes dates is rendered once per brand and time zone', async () => {
+    const zones = [null, 'Europe/Prague', 'Asia/Tokyo', 'Pacific/Auckland'];
+    const people = Array.from({ length: 32 }, (_, at) => ({ ...PEOPLE[at % 30], timezone: zones[at >> 3] ?? null }));
+    const source = template({ html: '{{ user.email }}: {{ at | date: "%A %H:%M" }}' });
+    const all = personal(source, people, { at: '2026-11-28T23:30:00Z' });
+    const { outcomes, jobs } = await counted(all);
+    expect(jobs).toBe(2 * zones.length);
+    expect(outcomes).toEqual(await oneByOne(all));
+    expect(JSON.stringify(outcomes[31])).toContain('u31@example.com: Sunday 12:30');
   });
 
   test('a template without names is rendered once per brand', async () => {

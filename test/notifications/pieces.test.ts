@@ -92,7 +92,7 @@ describe('sends to a thousand take a limited part of each turn of the event loop
       variables: surroundingsOf({ app: APP, brand: undefined, locale: 'en' }),
     };
     const all = RECIPIENTS.map((email): Personal => {
-      const user = { email, firstName: 'Ann', lastName: null, displayName: null, locale: 'en' };
+      const user = { email, firstName: 'Ann', lastName: null, displayName: null, locale: 'en', timezone: null };
       return {
         shared,
         get user() {

@@ -3,9 +3,11 @@
  * often, so this code never runs in the service's own process.
  */
 
-import { compile } from 'html-to-text';
+import { compile, type FormatCallback } from 'html-to-text';
 import { Context, Liquid, type LiquidOptions, type Template } from 'liquidjs';
 import { recordOf } from '../../base/channels.ts';
+import { positionOf, sentence, syntaxFaults } from './faults.ts';
+import { escapeOutput, registerDates, registerEscaping } from './filters.ts';
 import {
   type Rendered,
   type RenderJob,
@@ -33,7 +35,6 @@ const OPTIONS: LiquidOptions = {
   templates: {},
   strictFilters: true,
   strictVariables: false,
-  timezoneOffset: 0,
   parseLimit: 2_000_000,
   memoryLimit: 8_000_000,
 };
@@ -44,37 +45,46 @@ const PARTIALS = ['include', 'render', 'layout', 'block'];
 function engine(options: LiquidOptions): Liquid {
   const liquid = new Liquid({ ...OPTIONS, ...options });
   for (const tag of PARTIALS) delete liquid.tags[tag];
+  registerDates(liquid);
   return liquid;
 }
 
-const html = engine({ outputEscape: 'escape' });
+const html = engine({ outputEscape: escapeOutput });
+registerEscaping(html);
 const plain = engine({});
 
 function engineOf(field: TemplateField): Liquid {
   return field === 'html' ? html : plain;
 }
 
+/** Cells of a row stand beside each other, as layout tables read. */
+const cell: FormatCallback = (element, walk, builder) => {
+  builder.addInline(' ');
+  walk(element.children, builder);
+  builder.addInline(' ');
+};
+const LINE = { leadingLineBreaks: 1, trailingLineBreaks: 1 };
+
 const toText = compile({
+  formatters: { cell },
   wordwrap: false,
   limits: { maxInputLength: MAX_OUTPUT, maxDepth: 64, maxChildNodes: 10_000, ellipsis: '…' },
   selectors: [
     { selector: 'a', options: { hideLinkHrefIfSameAsText: true, noAnchorUrl: true } },
     { selector: 'img', format: 'skip' },
+    ...['td', 'th'].map((selector) => ({ selector, format: 'cell' })),
+    ...['tr', 'caption', 'dt', 'dd'].map((selector) => ({ selector, format: 'block', options: LINE })),
     ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
   ],
 });
 
-/** The first syntax error of each part that does not parse. */
+/** The syntax errors of each part. */
 export function check(template: TemplateSource): TemplateFault[] {
   return TEMPLATE_FIELDS.flatMap((field) => {
     const source = template[field];
     if (source === null) return [];
-    try {
-      engineOf(field).parse(source);
-      return [];
-    } catch (error) {
-      return [faultOf(field, error)];
-    }
+    const faults = syntaxFaults(engineOf(field), source);
+    return faults.map(({ at, message }) => ({ field, ...positionOf(source, at), message }));
   });
 }
 
@@ -87,12 +97,6 @@ function faultOf(field: TemplateField, error: unknown): TemplateFault {
   const { message, token } = error as LiquidFault;
   const [line, column] = token?.getPosition?.() ?? [1, 1];
   return { field, line, column, message: sentence(message) };
-}
-
-/** The library's message without its position and its context lines. */
-function sentence(message: string | undefined): string {
-  const [first = ''] = (message ?? '').split('\n');
-  return first.replace(/(, file:[^,]*)?, line:\d+, col:\d+$/, '').slice(0, 200) || 'it does not parse';
 }
 
 /** The parts of a template, parsed. */
@@ -117,19 +121,24 @@ export class Compiler {
   }
 }
 
-/** Renders the jobs of one batch. A failed template is not tried again: it may have used all its time. */
-export function renderer(compiler: Compiler): (job: RenderJob) => RenderOutcome {
+/** Renders the jobs of one batch; `timezone` is that of readers without their own. A failed template is not tried again: it may have used all its time. */
+export function renderer(compiler: Compiler, timezone: string): (job: RenderJob) => RenderOutcome {
   const known = new Map<TemplateSource, Compiled>();
   const failed = new Map<TemplateSource, RenderOutcome>();
   return (job) => {
-    const outcome = failed.get(job.template) ?? renderOne(compiler, known, job);
+    const outcome = failed.get(job.template) ?? renderOne(compiler, known, job, timezone);
     if (!outcome.ok) failed.set(job.template, outcome);
     return outcome;
   };
 }
 
 /** `known` saves lookups in the compiler's cache, whose keys are as long as the templates. */
-function renderOne(compiler: Compiler, known: Map<TemplateSource, Compiled>, job: RenderJob): RenderOutcome {
+function renderOne(
+  compiler: Compiler,
+  known: Map<TemplateSource, Compiled>,
+  job: RenderJob,
+  timezone: string,
+): RenderOutcome {
   let field: TemplateField = 'subject';
   try {
     let compiled = known.get(job.template);
@@ -138,11 +147,12 @@ function renderOne(compiler: Compiler, known: Map<TemplateSource, Compiled>, job
       known.set(job.template, compiled);
     }
     const scope = { ...job.payload, payload: job.payload ?? {}, ...job.variables };
+    const speech = speechOf(job.variables, timezone);
     const part = (name: TemplateField): string | null => {
       field = name;
       const parsed = compiled[name];
       if (parsed === null) return null;
-      const output: unknown = engineOf(name).renderSync(parsed, contextOf(engineOf(name), scope));
+      const output: unknown = engineOf(name).renderSync(parsed, contextOf(engineOf(name), scope, speech));
       if (typeof output !== 'string' || output.length > MAX_OUTPUT) throw new Error('it renders to more than 1 MiB');
       // Filters can cut a surrogate pair in two, which the database would refuse, as it refuses NUL.
       return output.toWellFormed().replaceAll('\0', '');
@@ -155,8 +165,45 @@ function renderOne(compiler: Compiler, known: Map<TemplateSource, Compiled>, job
   }
 }
 
+/** How dates are written. */
+interface Speech {
+  readonly locale: string;
+  readonly timezone: string;
+}
+
+/** The language of the message, and the time zone of its reader. */
+function speechOf(variables: RenderJob['variables'], timezone: string): Speech {
+  const { locale, user } = variables as { locale?: unknown; user?: { timezone?: unknown } | null };
+  return { locale: usable(locale, isLocale) ?? 'en', timezone: usable(user?.timezone, isTimeZone) ?? timezone };
+}
+
+/** The text where it is one that `Intl` takes. */
+function usable(value: unknown, is: (text: string) => boolean): string | null {
+  return typeof value === 'string' && value !== '' && is(value) ? value : null;
+}
+
+const isLocale = remembered((locale) => void Intl.getCanonicalLocales(locale));
+const isTimeZone = remembered((timeZone) => void new Intl.DateTimeFormat('en', { timeZone }));
+
+/** Whether the text is taken, asked once for each: a send has few languages and time zones. */
+function remembered(take: (text: string) => void): (text: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (text) => {
+    let taken = known.get(text);
+    if (taken !== undefined) return taken;
+    try {
+      take(text);
+      taken = true;
+    } catch {
+      taken = false;
+    }
+    if (known.size < 1000) known.set(text, taken);
+    return taken;
+  };
+}
+
 /** A context that throws when the rendering has used its processor time. */
-function contextOf(liquid: Liquid, scope: object): Context {
+function contextOf(liquid: Liquid, scope: object, { locale, timezone }: Speech): Context {
   const before = process.threadCpuUsage();
   // The library passes the time before each node. Processor time is read only once as much time has elapsed.
   let earliest = performance.now() + PART_CPU_MS;
@@ -172,7 +219,8 @@ function contextOf(liquid: Liquid, scope: object): Context {
   };
   // A context accepts a limiter, but its class is not exported, and its type has private fields.
   const renderLimit = limiter as unknown as Context['renderLimit'];
-  return new Context(scope, liquid.options, { sync: true }, { liquid, renderLimit });
+  const options = { ...liquid.options, locale, timezoneOffset: timezone };
+  return new Context(scope, options, { sync: true }, { liquid, renderLimit });
 }
 
 function assemble(part: (name: TemplateField) => string | null): Rendered {

@@ -10,11 +10,14 @@ export type TemplateField = TemplatePart;
 export const TEMPLATE_FIELDS = TEMPLATE_PART_NAMES;
 
 /** The members of `user`, the recipient, in templates. */
-export const USER_MEMBERS = ['email', 'firstName', 'lastName', 'displayName', 'locale'] as const;
+export const USER_MEMBERS = ['email', 'firstName', 'lastName', 'displayName', 'locale', 'timezone'] as const;
 export type UserMember = (typeof USER_MEMBERS)[number];
 
+/** Members that a text may depend on where it does not show them: they never give way to a mark. */
+export const MEMBERS_OF_SPEECH: readonly UserMember[] = ['locale', 'timezone'];
+
 /**
- * The members of `user` that a template only outputs, unchanged. An empty list: the template is the same for every recipient. Null:
+ * The members of `user` that a template only outputs, unchanged, and the time zone where it writes dates. An empty list: the template is the same for every recipient. Null:
  * the template may use `user` in any way.
  */
 export type PrintedMembers = readonly UserMember[] | null;

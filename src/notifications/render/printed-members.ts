@@ -52,8 +52,14 @@ export function printedMembersOf(compiler: Compiler, template: TemplateSource): 
     // the library count: the library parses what could mislead a pattern.
     if (plain.length !== mentions(source) || plain.length !== references(parsed)) return null;
     for (const member of plain) printed.add(member);
+    if (writesDates(source)) printed.add('timezone');
   }
   return USER_MEMBERS.filter((member) => printed.has(member));
+}
+
+/** Whether it may use a filter of dates, whose outcome differs from one time zone to another. */
+function writesDates(source: string): boolean {
+  return (source.match(CODE) ?? []).some((part) => part.includes('date'));
 }
 
 /** How often the outputs and tags contain `user`; infinity where they may refer to it without the word. */

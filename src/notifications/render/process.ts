@@ -55,12 +55,13 @@ export class RenderProcess {
   /** At the last message or the start of the task: the processor time used, null if unknown, and monotonic milliseconds. */
   #since: { readonly cpuMs: number | null; readonly at: number };
 
-  /** `exited` is called once, for any end. */
-  constructor(clock: Clock, exited: (self: RenderProcess) => void) {
+  /** `timezone` is that of readers without their own. `exited` is called once, for any end. */
+  constructor(clock: Clock, timezone: string, exited: (self: RenderProcess) => void) {
     this.#clock = clock;
     this.#exited = exited;
-    this.#child = fork(workerUrl(import.meta.url, 'worker'), [], {
-      env: {},
+    this.#child = fork(workerUrl(import.meta.url, 'worker'), [timezone], {
+      // Dates are computed as if the machine were in UTC, whose clock is never changed.
+      env: { TZ: 'UTC' },
       // The permission model denies writing files, processes, threads and native code.
       execArgv: [
         '--permission',

@@ -11,6 +11,8 @@ import { printedMembersOf } from './printed-members.ts';
 const SEND_EVERY_MS = 10;
 
 const compiler = new Compiler();
+/** Of readers without their own. */
+const [, , timezone = 'UTC'] = process.argv;
 
 function send(message: FromProcess): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -21,7 +23,7 @@ function send(message: FromProcess): Promise<void> {
 }
 
 async function render({ jobs, careful }: Extract<ToProcess, { kind: 'render' }>): Promise<void> {
-  const renderJob = renderer(compiler);
+  const renderJob = renderer(compiler, timezone);
   let outcomes: RenderOutcome[] = [];
   let sentAt = performance.now();
   for (const job of jobs) {

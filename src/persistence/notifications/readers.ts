@@ -8,13 +8,14 @@ export interface ReaderRow {
   lastName: string | null;
   displayName: string | null;
   locale: string | null;
+  timezone: string | null;
   brandId: number | null;
 }
 
 /** Those of the addresses that have a profile. */
 export async function findReaders(tx: Tx, emails: readonly string[]): Promise<Map<string, ReaderRow>> {
   const { rows } = await sql<ReaderRow>`
-    select p.email, f.first_name as "firstName", f.last_name as "lastName", f.display_name as "displayName", f.locale,
+    select p.email, f.first_name as "firstName", f.last_name as "lastName", f.display_name as "displayName", f.locale, f.timezone,
       f.brand_id as "brandId"
     from person p join profile f on f.person_id = p.id
     where p.email = any(${emails}::text[])`.execute(tx.kysely);

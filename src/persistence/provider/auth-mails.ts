@@ -25,6 +25,7 @@ export interface AuthMailFacts {
     lastName: string | null;
     displayName: string | null;
     locale: string | null;
+    timezone: string | null;
   } | null;
   /** The registration locale of the last 24 hours. */
   registrationLocale: string | null;
@@ -62,7 +63,7 @@ export async function readAuthMailFacts(tx: Tx, key: AuthMailKey): Promise<AuthM
   const profile = await tx.kysely
     .selectFrom('person')
     .innerJoin('profile', 'profile.person_id', 'person.id')
-    .select(['first_name as firstName', 'last_name as lastName', 'display_name as displayName', 'locale'])
+    .select(['first_name as firstName', 'last_name as lastName', 'display_name as displayName', 'locale', 'timezone'])
     .where('person.email', '=', key.email)
     .executeTakeFirst();
   const registration = await tx.kysely

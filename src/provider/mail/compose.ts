@@ -88,6 +88,7 @@ function variablesOf({ mail, facts, sender, origins }: Ingredients, locale: stri
       lastName: named('lastName', profile?.lastName),
       displayName: named('displayName', profile?.displayName),
       locale,
+      timezone: profile?.timezone ?? null,
     },
     app: facts.app,
     brand: {
