@@ -10,7 +10,6 @@ export interface SlotLimits {
   readonly guests: number;
   /** Of one address, of IPv6 a /64. */
   readonly address: number;
-  readonly guestsOfAddress: number;
 }
 
 /** Memory bounds those on which no right was shown, however many descriptors there are. */
@@ -18,7 +17,7 @@ const MOST_GUESTS = 1024;
 
 export function slotLimits(all: number): SlotLimits {
   const guests = Math.max(1, Math.min(MOST_GUESTS, Math.floor(all / 2)));
-  return { all, guests, address: Math.max(1, Math.ceil(all / 2)), guestsOfAddress: Math.max(1, Math.ceil(guests / 2)) };
+  return { all, guests, address: Math.max(1, Math.ceil(all / 2)) };
 }
 
 /** The place of one connection. */
@@ -69,9 +68,8 @@ export class ConnectionSlots {
   enter(address: string | null, end: () => void): Slot | null {
     const name = address ?? '';
     const place = this.#places.get(name) ?? { count: 0, guests: new Set() };
-    const { all, guests, address: most, guestsOfAddress } = this.limits;
-    const isFull = address !== null && (place.count >= most || place.guests.size >= guestsOfAddress);
-    if (isFull && !this.#giveWay(place)) return this.#refuse();
+    const { all, guests, address: most } = this.limits;
+    if (address !== null && place.count >= most && !this.#giveWay(place)) return this.#refuse();
     if ((this.#guests >= guests || this.#count >= all) && !this.#giveWay(this.#largest())) return this.#refuse();
     const held = this.#hold(name, place, end);
     place.count++;

@@ -28,11 +28,13 @@ describe('connections of a port', () => {
     expect(slots.count).toBe(20);
   });
 
-  test('an address has a half of either: the oldest of its own give way, nobody else', () => {
+  test('an address has a half of them: the oldest of its own give way, nobody else', () => {
     const { slots, ended, come } = port(40);
     come('other', 'other');
     for (let n = 0; n < 100; n++) come('a', `${n}`);
-    expect([slots.guests, ended.includes('other'), ended[0], ended.length]).toEqual([11, false, '0', 90]);
+    expect([slots.guests, ended.includes('other'), ended[0], ended.length]).toEqual([20, false, '0', 81]);
+    for (let n = 0; n < 20; n++) come('a', 'caller')?.prove();
+    expect([come('a', 'late'), come('b', 'another') === null, slots.count]).toEqual([null, false, 22]);
   });
 
   test('of many addresses, the one with most gives way', () => {

@@ -6,7 +6,8 @@ import http2 from 'node:http2';
 import net from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { PREFACE, settings } from '../wire/frames.ts';
-import { wireAttacks } from './wire-attacks.ts';
+import { doorAttacks } from './door-attacks.ts';
+import { type Tools, wireAttacks } from './wire-attacks.ts';
 
 // What an attack costs the service is looked at, not what the attacker takes of the processor that the good client shares with it.
 setPriority(constants.priority.PRIORITY_LOW);
@@ -127,6 +128,8 @@ async function guessGrpc(): Promise<void> {
 const QUESTION = JSON.stringify({ email: 'ann@example.com', app: 'shop', permission: 'read' });
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
+const attacksOn = (tools: Tools) => ({ ...wireAttacks(tools), ...doorAttacks(tools) });
+
 const ATTACKS: Record<string, () => Promise<void>> = {
   'nothing, for comparison': () => pause(end - performance.now()),
   'headers that never end': () => trickle(REST, 400, 'POST /api/check HTTP/1.1\r\nHost: x\r\n', () => 'X-a: b\r\n'),
@@ -172,7 +175,7 @@ const ATTACKS: Record<string, () => Promise<void>> = {
       QUESTION,
     ),
   'guessed keys by gRPC': guessGrpc,
-  ...wireAttacks({
+  ...attacksOn({
     port: GRPC,
     key,
     connections: Number(connections),

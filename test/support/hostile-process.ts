@@ -13,9 +13,9 @@ import { toConfig } from '../../src/config/config.ts';
 
 const { env } = JSON.parse(process.argv[2] ?? '') as { env: Record<string, string> };
 const app = await buildApp(toConfig({ env }), { log: createLogger('silent') });
-const { rest } = await app.start();
+const { rest, grpc } = await app.start();
 const token = await app.localIssuer?.sign('admin@example.com');
-process.stdout.write(`${JSON.stringify({ rest, token })}\n`);
+process.stdout.write(`${JSON.stringify({ rest, grpc, token })}\n`);
 
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();

@@ -241,3 +241,36 @@ describe('what is held back', () => {
     await new Promise((resolve) => listener.close(resolve));
   });
 });
+
+test('twenty connections whose calls are refused get a part of a turn together, and a caller its own', async () => {
+  const clock = new FakeClock();
+  const engine = new ScriptedEngine();
+  const service = frontService({ engine, clock });
+  const join = (): MemorySocket => {
+    const socket = new MemorySocket();
+    sockets.push(socket);
+    new Connection({ socket, service, clock, closed: () => undefined });
+    socket.push(HELLO);
+    return socket;
+  };
+  const refusals = (): number => service.refused.counts().get('key') as number;
+  const caller = join();
+  caller.push(check(1));
+  await until(() => engine.asked.length === 1);
+  const wrong = Buffer.concat(
+    Array.from({ length: 200 }, (_, index) => headers(2 * index + 1, at(`/${SERVICE}/Check`), Flag.END_STREAM)),
+  );
+  for (let n = 0; n < 20; n++) join().push(wrong);
+  let [most, turns, before] = [0, 0, refusals()];
+  for (; refusals() < 4000; turns++) {
+    if (turns === 10) caller.push(checks(100, 3));
+    await nextTurn();
+    // Its calls are answered in the turn in which they come, or in the next one, whatever is refused beside them.
+    if (turns === 12) expect(engine.asked).toHaveLength(101);
+    most = Math.max(most, refusals() - before);
+    before = refusals();
+  }
+  // A refusal counts as a kilobyte and the bytes of its headers: 64 kB in all, and the last of each connection.
+  expect(most).toBeLessThan(90);
+  expect(turns).toBeGreaterThan(40);
+});
