@@ -100,7 +100,16 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   'policy-tests': { imports: ['base', 'catalog/manifest', 'engine'] },
   // A VAPID pair is checked with the configuration, before anything starts.
   cli: {
-    imports: ['base', 'config', 'identity', 'persistence', 'delivery/p256', 'policy-tests', 'catalog/manifest/parse'],
+    imports: [
+      'base',
+      'config',
+      'identity',
+      'persistence',
+      'delivery/p256',
+      'delivery/push-subject',
+      'policy-tests',
+      'catalog/manifest/parse',
+    ],
   },
   app: { imports: ['*'] },
   // Its playground decides in the browser, by the service's own reader and rules.

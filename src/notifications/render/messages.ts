@@ -55,7 +55,13 @@ export type ToProcess =
   | { readonly kind: 'check'; readonly template: TemplateSource }
   | { readonly kind: 'analyze'; readonly template: TemplateSource }
   /** `careful`: send each outcome by itself, so that a job which kills the process can be identified. */
-  | { readonly kind: 'render'; readonly jobs: readonly RenderJob[]; readonly careful: boolean };
+  | {
+      readonly kind: 'render';
+      readonly jobs: readonly RenderJob[];
+      readonly careful: boolean;
+      /** Of readers without their own. */
+      readonly timezone: string;
+    };
 
 export type FromProcess =
   | { readonly kind: 'ready' }

@@ -43,6 +43,7 @@ interface Task {
 
 export class RenderProcess {
   readonly #clock: Clock;
+  readonly #timezone: string;
   readonly #child: ChildProcess;
   readonly #exited: (self: RenderProcess) => void;
   #ready = false;
@@ -58,8 +59,9 @@ export class RenderProcess {
   /** `timezone` is that of readers without their own. `exited` is called once, for any end. */
   constructor(clock: Clock, timezone: string, exited: (self: RenderProcess) => void) {
     this.#clock = clock;
+    this.#timezone = timezone;
     this.#exited = exited;
-    this.#child = fork(workerUrl(import.meta.url, 'worker'), [timezone], {
+    this.#child = fork(workerUrl(import.meta.url, 'worker'), [], {
       // Dates are computed as if the machine were in UTC, whose clock is never changed.
       env: { TZ: 'UTC' },
       // The permission model denies writing files, processes, threads and native code.
@@ -114,7 +116,7 @@ export class RenderProcess {
     const { promise, resolve } = Promise.withResolvers<Ended>();
     let left = jobs.length;
     this.#start(
-      { kind: 'render', jobs, careful },
+      { kind: 'render', jobs, careful, timezone: this.#timezone },
       {
         take: (message) => {
           if (message.kind !== 'rendered') return false;

@@ -11,8 +11,6 @@ import { printedMembersOf } from './printed-members.ts';
 const SEND_EVERY_MS = 10;
 
 const compiler = new Compiler();
-/** Of readers without their own. */
-const [, , timezone = 'UTC'] = process.argv;
 
 function send(message: FromProcess): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -22,7 +20,7 @@ function send(message: FromProcess): Promise<void> {
   return promise;
 }
 
-async function render({ jobs, careful }: Extract<ToProcess, { kind: 'render' }>): Promise<void> {
+async function render({ jobs, careful, timezone }: Extract<ToProcess, { kind: 'render' }>): Promise<void> {
   const renderJob = renderer(compiler, timezone);
   let outcomes: RenderOutcome[] = [];
   let sentAt = performance.now();
