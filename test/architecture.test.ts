@@ -13,7 +13,7 @@ const CLIENT = resolve(import.meta.dirname, '../clients/typescript/src');
 const REACT_CLIENT = resolve(import.meta.dirname, '../clients/react/src');
 
 /** Stores of persistence that every feature may use. */
-const SHARED_STORES = ['database', 'people', 'accounts', 'audit', 'settings', 'seen-events'].map(
+const SHARED_STORES = ['database', 'people', 'accounts', 'organizations', 'audit', 'settings', 'seen-events'].map(
   (store) => `persistence/${store}`,
 );
 /** What every feature may import beside the store of its own name. */

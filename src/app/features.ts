@@ -28,6 +28,7 @@ import type { DeliveryFailpoints } from '../delivery/worker.ts';
 import { Access } from '../directory/access.ts';
 import { AccountNames } from '../directory/account-names.ts';
 import { AccountRefusals } from '../directory/account-refusals.ts';
+import type { Binding } from '../directory/accounts.ts';
 import { AdminStatuses } from '../directory/admin-status.ts';
 import { Administrators } from '../directory/administrators.ts';
 import { AppPreferences } from '../directory/app-preferences.ts';
@@ -63,6 +64,7 @@ import { Retention } from '../retention/retention.ts';
 import { type BuiltDelivery, buildDelivery, type Deliverer } from './delivery.ts';
 import { buildMail } from './mail.ts';
 import { buildNotifications } from './notifications.ts';
+import { warnOfOrganizations } from './organizations.ts';
 
 /** The parts that features are built on. */
 export interface FeatureOptions {
@@ -189,6 +191,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
     loop,
     prepare: async ({ standby }) => {
       await loadPackages(config);
+      await warnOfOrganizations(config, database, options.log);
       if (standby) {
         await database.read((tx) => checkKeys(tx, sealing));
         return;
@@ -267,18 +270,25 @@ function buildRegistry({ config, database, clock, outbound, publicUrl }: Feature
   };
 }
 
+/** How accounts are bound; null where they are not. */
+function bindingOf({ auth, idp }: Config): Binding | null {
+  if (!auth.bindSubject) return null;
+  const { adminOrganizations, bindFirst } = auth;
+  return { adminOrganizations: new Set(adminOrganizations), first: bindFirst, configured: [...idp.orgToApp.keys()] };
+}
+
 /** People, for themselves and for administrators. */
 function buildDirectory(options: FeatureOptions, turns: WorkQueue) {
   const { config, database, clock, log } = options;
   const names = nameDirectory(options);
-  const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production, ownNames: names === null };
+  const policy = { binding: bindingOf(config), allowHttp: !config.production, ownNames: names === null };
   const refusals = new AccountRefusals(database);
   const issuer = config.auth.issuer ?? LOCAL_ISSUER;
   const accounts = new AccountNames({ database, issuer, bound: config.auth.bindSubject });
   return {
     superadmins: new Superadmins(database),
-    users: new Users(database, config.idp.publicUrl),
     peopleImport: new PeopleImport(database),
+    users: new Users(database, { idpPublicUrl: config.idp.publicUrl, issuer: config.auth.issuer ?? LOCAL_ISSUER }),
     search: new Search(database),
     access: new Access(database),
     offboarding: new Offboarding(database),

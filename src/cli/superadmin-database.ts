@@ -1,14 +1,33 @@
 /** SuperAdmins in the database itself; loaded by the commands that need a database. */
 
+import { LOCAL_ISSUER } from '../identity/local-issuer.ts';
+import { nameAccount, type Subject } from '../persistence/accounts.ts';
 import { record } from '../persistence/audit.ts';
 import type { Outcome, Tx } from '../persistence/database.ts';
+import { personIdOf } from '../persistence/people.ts';
 import { addSuperadmin, listSuperadmins, removeSuperadmin } from '../persistence/superadmins.ts';
 import type { GlobalOptions, Io } from './io.ts';
 import { withDatabase } from './with-database.ts';
 
-/** Whether the person was not a SuperAdmin before. */
-export function add(io: Io, options: GlobalOptions, email: string): Promise<boolean> {
-  return change(io, options, (tx) => addSuperadmin(tx, email), 'superadmin.added', email);
+/**
+ * Whether the person was not a SuperAdmin before. `subject`: the account at the configured issuer that their address belongs to from now on;
+ * null leaves it as it is.
+ */
+export function add(io: Io, options: GlobalOptions, email: string, subject: string | null): Promise<boolean> {
+  const write = async (tx: Tx, issuer: string) => {
+    const outcome = await addSuperadmin(tx, email);
+    if (subject !== null) await name(tx, email, { issuer, subject });
+    return outcome;
+  };
+  return change(io, options, write, 'superadmin.added', email);
+}
+
+async function name(tx: Tx, email: string, after: Subject): Promise<void> {
+  const person = await personIdOf(tx, email);
+  if (person === null) throw new Error('a SuperAdmin without a row');
+  const { before, changed } = await nameAccount(tx, person, after);
+  if (changed)
+    await record(tx, { actor: 'cli', action: 'user.subject_named', subject: email, before, after: { ...after } });
 }
 
 /** Whether the person was a SuperAdmin before. */
@@ -25,13 +44,13 @@ export function list(io: Io, options: GlobalOptions): ReturnType<typeof listSupe
 async function change(
   io: Io,
   options: GlobalOptions,
-  write: (tx: Tx) => Promise<Outcome<boolean>>,
+  write: (tx: Tx, issuer: string) => Promise<Outcome<boolean>>,
   action: string,
   email: string,
 ): Promise<boolean> {
-  return await withDatabase(io, options, async (database) => {
+  return await withDatabase(io, options, async (database, { auth }) => {
     const { result } = await database.change(async (tx) => {
-      const outcome = await write(tx);
+      const outcome = await write(tx, auth.issuer ?? LOCAL_ISSUER);
       if (outcome.result) await record(tx, { actor: 'cli', action, subject: email });
       return outcome;
     });

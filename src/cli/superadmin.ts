@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import { usherCommand } from '../base/command.ts';
-import { normalizeEmail, RULES } from '../base/grammar.ts';
+import { hasForbiddenCharacters, normalizeEmail, RULES } from '../base/grammar.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type GlobalOptions, print } from './io.ts';
+
+/** As tokens may have it (identity/claims.ts). */
+const MAX_SUBJECT = 255;
 
 /** `usher superadmin add|remove|list`: works in the database itself, so that administrators cannot lock themselves out. */
 export function defineSuperadmin(program: Command, context: Context): void {
@@ -22,15 +25,24 @@ function defineAdd(group: Command, context: Context): void {
   const command = group
     .command('add <email>')
     .description('Makes a person a SuperAdmin. They need not have signed in before.')
-    .action(async (given: string, _: GlobalOptions, self: Command) => {
-      const options = self.optsWithGlobals<GlobalOptions>();
+    .option(
+      '--account <sub>',
+      'the account at the identity provider that the address belongs to: the claim sub of its tokens',
+    )
+    .action(async (given: string, _: unknown, self: Command) => {
+      const options = self.optsWithGlobals<GlobalOptions & { account?: string }>();
       const email = readEmail(given);
+      const account = options.account === undefined ? null : readSubject(options.account);
       const { add } = await import('./superadmin-database.ts');
-      const added = await add(context.io, options, email);
+      const added = await add(context.io, options, email, account);
+      const named = account === null ? '' : ` The address belongs to the account ${account}.`;
       const text = added ? `${email} is now a SuperAdmin.` : `${email} already was a SuperAdmin.`;
-      await print(context, options, { email, added }, text);
+      await print(context, options, { email, added, ...(account === null ? {} : { account }) }, `${text}${named}`);
     });
-  withExamples(command, ['usher superadmin add ada@example.com']);
+  withExamples(command, [
+    'usher superadmin add ada@example.com',
+    'usher superadmin add ada@example.com --account 271828182845904523',
+  ]);
 }
 
 function defineRemove(group: Command, context: Context): void {
@@ -70,6 +82,13 @@ function readEmail(text: string): string {
   const email = normalizeEmail(text);
   if (email !== null) return email;
   throw new CommandFailed(`${JSON.stringify(text)} is not a valid e-mail address: it must be ${RULES.email}.`, {
+    code: 'VALIDATION_FAILED',
+  });
+}
+
+function readSubject(text: string): string {
+  if (text.trim() !== '' && text.length <= MAX_SUBJECT && !hasForbiddenCharacters(text)) return text;
+  throw new CommandFailed(`--account must be the claim sub of a token: 1 to ${MAX_SUBJECT} characters.`, {
     code: 'VALIDATION_FAILED',
   });
 }

@@ -1,6 +1,7 @@
 /** The configured database, for commands that work in it. */
 
 import { createLogger } from '../base/telemetry.ts';
+import type { Config } from '../config/config.ts';
 import type { Database } from '../persistence/database.ts';
 import { openDatabase } from '../persistence/open.ts';
 import type { GlobalOptions, Io } from './io.ts';
@@ -10,7 +11,7 @@ import { dataDirOf, loadConfig } from './load-config.ts';
 export async function withDatabase<T>(
   io: Io,
   options: GlobalOptions,
-  use: (database: Database) => Promise<T>,
+  use: (database: Database, config: Config) => Promise<T>,
 ): Promise<T> {
   const config = await loadConfig(io, options);
   const database = await openDatabase({
@@ -24,7 +25,7 @@ export async function withDatabase<T>(
     log: createLogger('silent'),
   });
   try {
-    return await use(database);
+    return await use(database, config);
   } finally {
     await database.close();
   }

@@ -60,8 +60,31 @@ export const KEYS = keys({
     about: 'Whether a token must state that its address is verified.',
   }),
   'auth.bindSubject': key(kind.flag, {
-    default: false,
+    default: (before) => before['auth.issuer'] !== null,
+    otherwise: 'true with `auth.issuer`, false with the local issuer',
     about: 'Whether an address belongs to the first account (`sub`) that comes with it.',
+  }),
+  'auth.organizations': key(kind.list(kind.text), {
+    example: '271828182845904523,314159265358979323',
+    default: [],
+    otherwise: 'all',
+    about: 'The organizations of the provider whose tokens are admitted: [Organizations](secure.md#organizations).',
+  }),
+  'auth.adminOrganizations': key(kind.list(kind.text), {
+    example: '271828182845904523',
+    default: [],
+    otherwise: 'none: `auth.bindFirst` decides',
+    about: 'The organizations whose tokens may bind an address that has administrative rights.',
+  }),
+  'auth.organizationClaim': key(kind.filledText, {
+    default: 'urn:zitadel:iam:user:resourceowner:id',
+    about: "The claim that names the organization of a token's account.",
+  }),
+  'auth.bindFirst': key(kind.flag, {
+    default: null,
+    otherwise: 'true while at most one organization of the provider is known',
+    about:
+      'Without `auth.adminOrganizations`: whether the first token may bind an address that has administrative rights.',
   }),
   'auth.introspectionUrl': key(kind.url, {
     example: 'https://idp.example.com/oauth/v2/introspect',

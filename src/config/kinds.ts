@@ -50,6 +50,8 @@ const must = (problem: string | ((value: string) => string)) => ({
 const quoted = (text: string): string => JSON.stringify(text);
 
 export const text = z.string('must be a text');
+/** Not empty. */
+export const filledText = z.string('must be a text').min(1, 'must not be empty');
 export const matching = (test: (value: string) => boolean, problem: string | ((value: string) => string)) =>
   text.refine(test, must(problem));
 export const flag = z

@@ -1,7 +1,7 @@
 /**
- * Audit records of calls that were refused because another account is bound to the address. A refusal is recorded once in five
- * minutes for each address, bound account and refused account, in each instance: a client that retries in a loop
- * must not fill the audit.
+ * Audit records of calls that were refused because another account is bound to the address, or none may be bound to it by this token. A
+ * refusal is recorded once in five minutes for each address, bound account and refused account, in each instance: a client that
+ * retries in a loop must not fill the audit.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -31,18 +31,19 @@ export class AccountRefusals {
     }
   }
 
-  async #record({ email, issuer, subject }: Account, kept: Subject, requestId: string): Promise<void> {
-    const key = JSON.stringify([email, kept.issuer, kept.subject, issuer, subject]);
+  async #record(caller: Account, kept: Subject | null, requestId: string): Promise<void> {
+    const { email, issuer, subject, organization } = caller;
+    const key = JSON.stringify([email, kept?.issuer, kept?.subject, issuer, subject]);
     if (this.#recorded.has(key)) return;
     this.#recorded.set(key, true);
     try {
       await this.#database.change(async (tx) => {
         await record(tx, {
           actor: `user:${email}`,
-          action: 'user.subject_changed.refused',
+          action: kept === null ? 'user.subject_bound.refused' : 'user.subject_changed.refused',
           subject: email,
-          before: { ...kept },
-          after: { issuer, subject },
+          before: kept,
+          after: { issuer, subject, ...(kept === null ? { organization } : {}) },
           requestId,
         });
         return { result: null, scopes: [] };

@@ -1,7 +1,6 @@
 /** Ensures that signed-in users have a profile as new as their token (docs/reference/people.md#profiles). */
 
 import { isStorableUrl } from '../base/grammar.ts';
-import { claimAccounts } from '../persistence/accounts.ts';
 import type { Tx } from '../persistence/database.ts';
 import {
   applyNames,
@@ -11,17 +10,11 @@ import {
   nameBits,
   type ProfileRow,
 } from '../persistence/directory/profiles.ts';
-import { bindAccount, newAccount } from './accounts.ts';
+import { type Account, type Binding, bindAccount, claimFirst } from './accounts.ts';
 import { storableNames } from './names.ts';
 
 /** A signed-in user, as the bearer token vouches for them. */
-export interface SignedIn {
-  /** In normal form. */
-  readonly email: string;
-  readonly issuer: string;
-  readonly subject: string;
-  /** The token's `iat`, whole seconds. */
-  readonly issuedAt: number;
+export interface SignedIn extends Account {
   readonly givenName: string | null;
   readonly familyName: string | null;
   readonly name: string | null;
@@ -30,7 +23,8 @@ export interface SignedIn {
 
 /** The part of the configuration that concerns tokens. */
 export interface TokenPolicy {
-  readonly bindSubject: boolean;
+  /** Null where accounts are not bound. */
+  readonly binding: Binding | null;
   /** Whether `http:` may be stored: outside production. */
   readonly allowHttp: boolean;
   /** Whether names changed here take precedence over tokens: true without a provider to write them to. */
@@ -64,11 +58,11 @@ export async function makeProfiles(
     return { email, names: namesOf(caller), at: issuedAt(caller), picture: avatar };
   });
   const made = await insertProfiles(tx, profiles);
-  const ofToken = callers.flatMap((caller) => {
-    const profile = made.get(caller.email);
-    return profile === undefined ? [] : [newAccount(profile.id, caller)];
+  const claims = callers.flatMap((account) => {
+    const profile = made.get(account.email);
+    return profile === undefined ? [] : [{ id: profile.id, account }];
   });
-  const accounts = await claimAccounts(tx, ofToken);
+  const accounts = await claimFirst(tx, claims, policy.binding);
   return new Map([...made].map(([email, profile]) => [email, { ...profile, ...accounts.get(profile.id) }]));
 }
 
@@ -79,7 +73,7 @@ async function settle(
   policy: TokenPolicy,
   requestId: string,
 ): Promise<ProfileRow> {
-  await bindAccount(tx, id, caller, policy.bindSubject, requestId);
+  await bindAccount(tx, id, caller, policy.binding, requestId);
   const names = namesOf(caller);
   const own = policy.ownNames ? 'respect' : undefined;
   await applyNames(tx, id, { names, at: issuedAt(caller), rule: 'laterSecond', own });

@@ -7,11 +7,12 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../base/telemetry.ts';
-import type { Subject } from '../persistence/accounts.ts';
+import { type KeptAccount, keptAccounts, type Subject } from '../persistence/accounts.ts';
 import type { Database } from '../persistence/database.ts';
-import { findAccount, type KeptAccount } from '../persistence/directory/subjects.ts';
+import { keepOrganization } from '../persistence/organizations.ts';
 import type { AccountRefusals } from './account-refusals.ts';
-import { type Account, bindAccount, IdentityConflict } from './accounts.ts';
+import { type Account, type Binding, bindAccount, IdentityConflict, mayRuleAnyway } from './accounts.ts';
+import { Batcher } from './batcher.ts';
 import { isCurrent, present, type SignedIn, type TokenPolicy } from './presence.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -20,6 +21,10 @@ const MAX_KNOWN = 10_000;
 const KNOWN_MS = 5 * 60_000;
 /** The same after a failed read. */
 const FAILED_MS = 30_000;
+/** Organizations that this process need not keep again. */
+const MAX_ORGANIZATIONS = 1000;
+/** Concurrent statements that read accounts: while fewer run, a caller waits only for their own. */
+const STATEMENTS = 4;
 
 interface Known extends Subject {
   /** The `iat` of the admitted token: a newer one may have newer names. */
@@ -37,36 +42,55 @@ interface SubjectsOptions {
 export class Subjects {
   readonly #options: SubjectsOptions;
   readonly #policy: TokenPolicy;
+  readonly #reads: Batcher<null, KeptAccount>;
   /** By address: the account admitted last. Empty where accounts are bound. */
   readonly #known = new LRUCache<string, Known>({ max: MAX_KNOWN, ttl: KNOWN_MS, ttlResolution: 1000 });
   /** By address: the account of the last check, which creates no profile. */
   readonly #checked = new LRUCache<string, Subject>({ max: MAX_KNOWN, ttl: KNOWN_MS, ttlResolution: 1000 });
+  readonly #organizations = new LRUCache<string, true>({ max: MAX_ORGANIZATIONS });
 
   constructor(options: SubjectsOptions) {
     this.#options = options;
     this.#policy = options.policy;
+    const { database, turns } = options;
+    const read = async (emails: ReadonlyMap<string, null>) =>
+      new Map((await database.once(keptAccounts([...emails.keys()]))).map((kept) => [kept.email, kept]));
+    this.#reads = new Batcher(turns, read, STATEMENTS);
   }
 
   /**
    * For permission checks, which create no profile. Where accounts are bound, a promise that rejects with IDENTITY_CONFLICT for
-   * another account than the stored one. Otherwise undefined: a changed account is recorded after the answer, because a check must
-   * not wait for the database.
+   * another account than the stored one, and for one that may not sign in an address that rules. Otherwise undefined: a changed
+   * account is recorded after the answer, because a check must not wait for the database.
    */
   refuseOther(caller: Account, requestId: string): Promise<void> | undefined {
-    if (this.#policy.bindSubject) return this.#refuseOther(caller, requestId);
+    const { binding } = this.#policy;
+    if (binding !== null) return this.#refuseOther(caller, binding, requestId);
     this.#noticeLater(caller, requestId);
     return undefined;
   }
 
-  async #refuseOther(caller: Account, requestId: string): Promise<void> {
-    await this.#options.refusals.watch(caller, requestId, async () => {
-      refuseForeign(await this.#find(caller), caller);
+  async #refuseOther(caller: Account, binding: Binding, requestId: string): Promise<void> {
+    const { database, refusals, log } = this.#options;
+    await refusals.watch(caller, requestId, async () => {
+      const kept = await this.#find(caller);
+      refuseForeign(kept, caller);
+      if (kept?.rulesUnproven !== true) return;
+      refuseHopeless(caller, binding);
+      await database.change(async (tx) => {
+        await bindAccount(tx, kept.id, caller, binding, requestId);
+        return { result: null, scopes: [] };
+      });
+    });
+    this.#keepOrganization(caller)?.catch((error: unknown) => {
+      log.warn({ requestId, err: error }, 'organization of a check not kept; will retry');
     });
   }
 
   /**
    * For everything else. Undefined where nothing needs to be read. Otherwise creates the profile, or updates it from a newer
-   * token. Where accounts are bound, IDENTITY_CONFLICT for another account than the stored one.
+   * token. Where accounts are bound, IDENTITY_CONFLICT for another account than the stored one, and for one that may not sign in an address
+   * that rules.
    */
   admit(caller: SignedIn, requestId: string): Promise<void> | undefined {
     return this.#isKnown(caller) ? undefined : this.#settle(caller, requestId);
@@ -79,33 +103,51 @@ export class Subjects {
 
   /** Whether every call checks its account in the database. */
   get binding(): boolean {
-    return this.#policy.bindSubject;
+    return this.#policy.binding !== null;
   }
 
   /** Whether the account needs no check now: it was admitted recently, or every call checks it. */
   isSettled(caller: SignedIn): boolean {
-    return this.#policy.bindSubject || this.#isKnown(caller);
+    return this.binding || this.#isKnown(caller);
   }
 
   /** Call after finding or making it the stored account. */
   noteSettled({ email, issuer, subject, issuedAt }: SignedIn): void {
-    if (!this.#policy.bindSubject) this.#known.set(email, { issuer, subject, issuedAt });
+    if (!this.binding) this.#known.set(email, { issuer, subject, issuedAt });
   }
 
   async #settle(caller: SignedIn, requestId: string): Promise<void> {
     const { database, turns, refusals } = this.#options;
+    const { binding } = this.#policy;
     await refusals.watch(caller, requestId, async () => {
       const kept = await this.#find(caller);
-      if (this.#policy.bindSubject) refuseForeign(kept, caller);
-      if (kept?.registered === true && isCurrent(kept, caller, this.#policy)) return;
+      if (binding !== null) refuseForeign(kept, caller);
+      const isProven = binding === null || kept?.rulesUnproven !== true;
+      if (!isProven) refuseHopeless(caller, binding);
+      if (isProven && kept?.registered === true && isCurrent(kept, caller, this.#policy)) return;
       await turns.take(() =>
         database.change(async (tx) => {
-          await present(tx, caller, this.#policy, requestId);
+          const { id } = await present(tx, caller, this.#policy, requestId);
+          if (!isProven) await bindAccount(tx, id, caller, binding, requestId);
           return { result: null, scopes: [] };
         }),
       );
     });
+    await this.#keepOrganization(caller);
     this.noteSettled(caller);
+  }
+
+  /** Notes an organization from which a token was admitted; undefined where this process has done so. */
+  #keepOrganization({ organization }: Account): Promise<void> | undefined {
+    if (organization === null || this.#organizations.has(organization)) return undefined;
+    return this.#options.database
+      .change(async (tx) => {
+        await keepOrganization(tx, organization);
+        return { result: null, scopes: [] };
+      })
+      .then(() => {
+        this.#organizations.set(organization, true);
+      });
   }
 
   #noticeLater(caller: Account, requestId: string): void {
@@ -125,13 +167,13 @@ export class Subjects {
     if (!isForeign(kept, caller)) return;
     this.#known.delete(caller.email);
     await database.change(async (tx) => {
-      await bindAccount(tx, kept.id, caller, false, requestId);
+      await bindAccount(tx, kept.id, caller, null, requestId);
       return { result: null, scopes: [] };
     });
   }
 
   #find({ email }: Account): Promise<KeptAccount | undefined> {
-    return this.#options.database.read((tx) => findAccount(tx, email));
+    return this.#reads.ask(email, null);
   }
 
   #isKnown(caller: SignedIn): boolean {
@@ -151,4 +193,9 @@ function isForeign(kept: KeptAccount | undefined, caller: Account): kept is Kept
 
 function refuseForeign(kept: KeptAccount | undefined, caller: Account): void {
   if (isForeign(kept, caller)) throw new IdentityConflict(kept);
+}
+
+/** Refuses by the configuration alone, without a transaction, what the transaction would refuse as well. */
+function refuseHopeless({ organization }: Account, binding: Binding): void {
+  if (mayRuleAnyway(organization, binding) === false) throw new IdentityConflict(null);
 }

@@ -8,7 +8,7 @@ import { type Sight, sightIn } from '../administration/reach.ts';
 import { unknownApplication } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
-import { forgetAccount } from '../persistence/accounts.ts';
+import { forgetAccount, nameAccount } from '../persistence/accounts.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findProfile } from '../persistence/directory/profiles.ts';
 import {
@@ -62,10 +62,13 @@ export interface UserDetail {
 export class Users {
   readonly #database: Database;
   readonly #idpPublicUrl: string | null;
+  readonly #issuer: string;
 
-  constructor(database: Database, idpPublicUrl: string | null) {
+  /** `issuer`: that of the tokens. */
+  constructor(database: Database, { idpPublicUrl, issuer }: { idpPublicUrl: string | null; issuer: string }) {
     this.#database = database;
     this.#idpPublicUrl = idpPublicUrl;
+    this.#issuer = issuer;
   }
 
   /**
@@ -166,6 +169,38 @@ export class Users {
       return { result: null, scopes: [] };
     });
   }
+
+  /**
+   * Names the account at the provider that the address belongs to; from now on its tokens alone are admitted, where accounts are bound.
+   * `issuer` undefined: that of the tokens. NOT_FOUND for an unknown address.
+   */
+  nameAccount(
+    email: string,
+    { issuer = this.#issuer, subject }: { issuer?: string | undefined; subject: string },
+    by: By,
+  ): Promise<Committed<NamedAccount>> {
+    const about = {
+      app: null,
+      action: 'user.subject_named',
+      guard: superAdmin('name accounts'),
+      subject: email,
+    };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const person = await personIdOf(tx, email);
+      if (person === null) throw unknownUser(email);
+      const after = { issuer, subject };
+      const { before, changed } = await nameAccount(tx, person, after);
+      if (changed) audit({ subject: email, before, after });
+      return { result: { email, ...after }, scopes: [] };
+    });
+  }
+}
+
+/** The account that signs an address in. */
+export interface NamedAccount {
+  readonly email: string;
+  readonly issuer: string;
+  readonly subject: string;
 }
 
 interface Seen {

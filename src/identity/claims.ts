@@ -18,6 +18,13 @@ export interface Identity {
   name: string | null;
   picture: string | null;
   locale: string | null;
+  /** The organization of the account; null where no claim names one. */
+  organization: string | null;
+}
+
+/** Which claims say what (`auth.*Claim`). */
+export interface ClaimNames {
+  readonly organizationClaim: string;
 }
 
 export const CLOCK_TOLERANCE_S = 30;
@@ -29,7 +36,7 @@ export function unauthenticated(message: string, cause?: unknown): UsherError {
 }
 
 /** Reads the claims of a token, of an introspection response or of userinfo. `now` in seconds. Throws UNAUTHENTICATED. */
-export function readIdentity(claims: Claims, now: number): Identity {
+export function readIdentity(claims: Claims, names: ClaimNames, now: number): Identity {
   return {
     subject: readSubject(claims),
     email: readEmail(claims),
@@ -41,6 +48,7 @@ export function readIdentity(claims: Claims, now: number): Identity {
     name: readText(claims.name),
     picture: readText(claims.picture),
     locale: readText(claims.locale),
+    organization: readOrganization(claims[names.organizationClaim]),
   };
 }
 
@@ -101,6 +109,12 @@ function readEmail(claims: Claims): string | null {
   const normal = typeof email === 'string' ? normalizeEmail(email) : null;
   if (normal === null) throw unauthenticated("The token's e-mail address is not one that Usher accepts.");
   return normal;
+}
+
+/** A text, or a list of one text. Of several organizations none is the account's own. */
+function readOrganization(claim: unknown): string | null {
+  const value = readText(Array.isArray(claim) && claim.length === 1 ? claim[0] : claim);
+  return value === null || value.length > MAX_SUBJECT ? null : value;
 }
 
 /** Some providers write booleans as text. Anything else that is present counts as unverified. */

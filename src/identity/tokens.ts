@@ -8,7 +8,14 @@ import { UsherError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import { isJwt, MAX_TOKEN_LENGTH, readBearer } from './bearer.ts';
-import { CLOCK_TOLERANCE_S, type Identity, readIdentity, refuseOtherTokens, unauthenticated } from './claims.ts';
+import {
+  CLOCK_TOLERANCE_S,
+  type ClaimNames,
+  type Identity,
+  readIdentity,
+  refuseOtherTokens,
+  unauthenticated,
+} from './claims.ts';
 import { LOCAL_ALGORITHM, LOCAL_AUDIENCE, LOCAL_ISSUER, type LocalIssuer } from './local-issuer.ts';
 import { type Claims, createProvider, type Provider, ProviderError } from './provider.ts';
 import { UnknownKey, verifySignature } from './signature.ts';
@@ -28,6 +35,8 @@ export interface Caller {
   readonly name: string | null;
   readonly picture: string | null;
   readonly locale: string | null;
+  /** The organization of the account at the provider; null where the token names none. */
+  readonly organization: string | null;
   /** For calls to the provider on this person's behalf. Never logged, never stored. */
   readonly token: string;
 }
@@ -35,7 +44,7 @@ export interface Caller {
 export interface Tokens {
   /**
    * The caller behind an `Authorization` header, or behind all headers of that name.
-   * Throws UNAUTHENTICATED, EMAIL_NOT_VERIFIED, or UNAVAILABLE when the provider fails.
+   * Throws UNAUTHENTICATED, EMAIL_NOT_VERIFIED, ORGANIZATION_NOT_ADMITTED, or UNAVAILABLE when the provider fails.
    */
   authenticate(authorization: string | readonly string[] | undefined): Promise<Caller>;
   /**
@@ -58,6 +67,8 @@ export interface TokensOptions {
     | 'introspectionUrl'
     | 'clientId'
     | 'clientSecret'
+    | 'organizations'
+    | 'organizationClaim'
   >;
   /** The signer where `auth.issuer` is null. */
   local: LocalIssuer | null;
@@ -138,13 +149,21 @@ interface Trust {
   audience: string;
   algorithms: readonly string[];
   requireVerifiedEmail: boolean;
+  /** Null: tokens of every organization are admitted. */
+  organizations: ReadonlySet<string> | null;
+  claims: ClaimNames;
   provider: Provider;
   clock: Clock;
 }
 
 function createTrust({ auth, local, outbound, clock, log }: TokensOptions): Trust {
   const { issuer, audience } = auth;
-  const shared = { requireVerifiedEmail: auth.requireVerifiedEmail, clock };
+  const shared = {
+    requireVerifiedEmail: auth.requireVerifiedEmail,
+    organizations: auth.organizations.length === 0 ? null : new Set(auth.organizations),
+    claims: { organizationClaim: auth.organizationClaim },
+    clock,
+  };
   if (issuer !== null && audience !== null) {
     const provider = createProvider({ auth: { ...auth, issuer }, outbound, clock, log });
     return { ...shared, issuer, audience, algorithms: auth.algorithms, provider };
@@ -197,12 +216,12 @@ async function verifyJwt(trust: Trust, token: string): Promise<Verified> {
   const { clock, provider } = trust;
   const { header, claims, keys } = await checkSignature(trust, token);
   refuseOtherTokens(header, claims);
-  const identity = readIdentity(claims, clock.now() / 1000);
+  const identity = readIdentity(claims, trust.claims, clock.now() / 1000);
   if (identity.expiresAt === null) throw unauthenticated('The access token has no time of expiry (claim exp).');
   const askedAt = clock.monotonic();
   const { email, info } = await settleEmail(trust, identity, () => provider.userinfo(token));
   return {
-    identity: toCaller(trust.issuer, email, identity.expiresAt, identity, info),
+    identity: toCaller(trust, email, identity.expiresAt, identity, info),
     expiresAt: (identity.expiresAt + CLOCK_TOLERANCE_S) * 1000,
     freshUntil: info === null ? Number.POSITIVE_INFINITY : askedAt + USERINFO_MS,
     keys,
@@ -247,13 +266,13 @@ async function verifyOpaque(trust: Trust, token: string, claims: Claims): Promis
   if (typeof claims.nbf === 'number' && claims.nbf > now + CLOCK_TOLERANCE_S) {
     throw unauthenticated('The access token is not valid yet.');
   }
-  const identity = readIdentity(claims, now);
+  const identity = readIdentity(claims, trust.claims, now);
   const expiresAt = identity.expiresAt ?? now + INTROSPECTION_MS / 1000;
   if (expiresAt + CLOCK_TOLERANCE_S <= now) throw unauthenticated('The access token has expired.');
   const askedAt = clock.monotonic();
   const { email, info } = await settleEmail(trust, identity, () => provider.userinfo(token));
   return {
-    identity: toCaller(trust.issuer, email, expiresAt, identity, info),
+    identity: toCaller(trust, email, expiresAt, identity, info),
     expiresAt: expiresAt * 1000,
     freshUntil: askedAt + INTROSPECTION_MS,
     keys: null,
@@ -284,7 +303,7 @@ async function settleEmail(
     return { email: identity.email, info: null };
   }
   if (answer.sub === undefined) throw new ProviderError('Userinfo has no subject');
-  const info = readIdentity({ ...answer, iat: undefined, exp: undefined }, 0);
+  const info = readIdentity({ ...answer, iat: undefined, exp: undefined }, trust.claims, 0);
   if (info.subject !== identity.subject) throw unauthenticated('Userinfo is about another subject than the token.');
   if (info.email === null) {
     if (identity.email === null) throw unauthenticated('Neither token nor userinfo has an e-mail address.');
@@ -302,12 +321,19 @@ function notVerified(): UsherError {
 }
 
 function toCaller(
-  issuer: string,
+  { issuer, organizations }: Trust,
   email: string,
   expiresAt: number,
   token: Identity,
   info: Identity | null,
 ): Omit<Caller, 'token'> {
+  const organization = token.organization ?? info?.organization ?? null;
+  if (organizations !== null && (organization === null || !organizations.has(organization))) {
+    throw new UsherError(
+      'ORGANIZATION_NOT_ADMITTED',
+      'Users of this organization of the identity provider are not admitted.',
+    );
+  }
   return {
     email,
     issuer,
@@ -319,5 +345,6 @@ function toCaller(
     name: token.name ?? info?.name ?? null,
     picture: token.picture ?? info?.picture ?? null,
     locale: token.locale ?? info?.locale ?? null,
+    organization,
   };
 }

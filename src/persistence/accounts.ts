@@ -1,7 +1,8 @@
 /** Accounts at identity providers, and whose they are (docs/reference/callers.md#accounts). */
 
-import { type RawBuilder, sql } from 'kysely';
-import type { Tx } from './database.ts';
+import { sql } from 'kysely';
+import type { Statement, Tx } from './database.ts';
+import { asOnly } from './driver/dialect.ts';
 import { Prepared } from './driver/prepared.ts';
 
 /** An account at an identity provider: the claims `iss` and `sub` of its tokens. */
@@ -33,15 +34,15 @@ export interface NewAccount extends Subject {
 }
 
 /**
- * Whether the person rules: is a SuperAdmin, administers an application, or holds anything in `auth`. `person` is a column or a value.
+ * Whether the person rules: is a SuperAdmin, administers an application, or holds anything in `auth`. `person` is a column or a parameter.
  */
-export function rules(person: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql<boolean>`(exists (select from superadmin s where s.person_id = ${person})
+function rulesOf(person: string): string {
+  return `(exists (select from superadmin s where s.person_id = ${person})
     or exists (select from app_admin m where m.person_id = ${person})
-    or exists (select from user_role u join application h on h.id = u.application_id
-      where u.person_id = ${person} and h.code = 'auth')
-    or exists (select from resource_override o join application h on h.id = o.application_id
-      where o.person_id = ${person} and h.code = 'auth'))`;
+    or exists (select from user_role u where u.person_id = ${person}
+      and u.application_id = (select id from application where code = 'auth'))
+    or exists (select from resource_override o where o.person_id = ${person}
+      and o.application_id = (select id from application where code = 'auth')))`;
 }
 
 /**
@@ -73,7 +74,7 @@ export async function personSignedInBy(
       select p.id, p.email, a.may_rule from person_account a join person p on p.id = a.person_id
       where a.issuer = ${issuer} and a.user_id = ${subject} and a.signs_in
       order by a.seen_at desc, p.id desc limit 1) p
-    where not ${bound}::boolean or may_rule or not ${rules(sql.ref('p.id'))}`.execute(kysely);
+    where not ${bound}::boolean or may_rule or not ${sql.raw(rulesOf('p.id'))}`.execute(kysely);
   return rows[0];
 }
 
@@ -90,7 +91,7 @@ export async function peopleSignedInBy(
       from person_account a join person p on p.id = a.person_id
       where a.issuer = ${issuer} and a.user_id = any(${subjects}::text[]) and a.signs_in
       order by a.user_id, a.seen_at desc, p.id desc) p
-    where not ${bound}::boolean or may_rule or not ${rules(sql.ref('p.id'))}`.execute(kysely);
+    where not ${bound}::boolean or may_rule or not ${sql.raw(rulesOf('p.id'))}`.execute(kysely);
   return new Map(rows.map(({ subject, email }) => [subject, email]));
 }
 
@@ -140,6 +141,38 @@ export async function moveAccounts({ kysely }: Tx, from: number, to: number): Pr
       seen_at = greatest(person_account.seen_at, excluded.seen_at)`.execute(kysely);
 }
 
+/** What a token is compared with: the account that signs its address in, and the age of the names. */
+export interface KeptAccount {
+  /** The person's id. */
+  readonly id: number;
+  readonly email: string;
+  /** Whether the person has a profile. */
+  readonly registered: boolean;
+  /** Null where no account signs the address in. */
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  /** Whether the address rules and has no account that may: then a token must show that its account may. */
+  readonly rulesUnproven: boolean;
+  readonly namesChangedAt: Date | null;
+  readonly namesKept: number;
+}
+
+/** $1 addresses. */
+const KEPT = new Prepared<KeptAccount>(
+  'kept_accounts',
+  `select p.id, p.email, f.person_id is not null as registered, a.issuer, a.user_id as subject,
+      case when a.may_rule then false else ${rulesOf('p.id')} end as "rulesUnproven",
+      f.names_changed_at as "namesChangedAt", coalesce(f.names_kept, 0) as "namesKept"
+    from person p left join profile f on f.person_id = p.id
+      left join person_account a on a.person_id = p.id and a.signs_in
+    where p.email = any($1::text[])`,
+);
+
+/** The accounts that sign addresses in; addresses without a row are left out. */
+export function keptAccounts(emails: readonly string[]): Statement<KeptAccount> {
+  return asOnly(KEPT.with(emails));
+}
+
 const LOCK = new Prepared<{ email: string }>(
   'lock_person',
   'select email from person where id = $1::bigint for no key update',
@@ -164,7 +197,7 @@ export async function holdSigningAccount(
   return (await SIGNING.rows(tx, person))[0];
 }
 
-/** Lists of equal length: $1 people, $2 issuers, $3 accounts, $4 whether they may rule, $5 organizations, $6 times. */
+/** Lists of equal length: $1 people, $2 issuers, $3 accounts, $4 whether they may rule, $5 organizations, $6 times; $7 `bound`. */
 const CLAIM = new Prepared<Subject & { personId: number }>(
   'claim_accounts',
   `with given as (
@@ -174,6 +207,7 @@ const CLAIM = new Prepared<Subject & { personId: number }>(
     insert into person_account (issuer, user_id, person_id, signs_in, may_rule, organization, seen_at)
     select g.issuer, g.user_id, g.person_id, true, g.may_rule, g.organization, g.seen_at from given g
     where not exists (select from person_account a where a.person_id = g.person_id and a.signs_in)
+      and (g.may_rule or not $7::boolean or not ${rulesOf('g.person_id')})
     order by g.person_id
     on conflict (issuer, user_id, person_id) do update set signs_in = true, may_rule = excluded.may_rule,
       organization = excluded.organization, seen_at = greatest(person_account.seen_at, excluded.seen_at)
@@ -184,10 +218,14 @@ const CLAIM = new Prepared<Subject & { personId: number }>(
 );
 
 /**
- * Makes each account the one that signs its person in, where the person has none; returns the accounts that do now, by person. The people's
- * rows must be locked.
+ * Makes each account the one that signs its person in, where the person has none; returns the accounts that do now, by person. `bound`: where
+ * accounts are bound, one that may not rule does not become that of a person who rules. The people's rows must be locked.
  */
-export async function claimAccounts(tx: Tx, accounts: readonly NewAccount[]): Promise<Map<number, Subject>> {
+export async function claimAccounts(
+  tx: Tx,
+  accounts: readonly NewAccount[],
+  bound: boolean,
+): Promise<Map<number, Subject>> {
   const of = <T>(pick: (account: NewAccount) => T): T[] => accounts.map(pick);
   const rows = await CLAIM.rows(
     tx,
@@ -197,20 +235,62 @@ export async function claimAccounts(tx: Tx, accounts: readonly NewAccount[]): Pr
     of(({ mayRule }) => mayRule),
     of(({ organization }) => organization),
     of(({ seenAt }) => seenAt.toISOString()),
+    bound,
   );
   return new Map(rows.map(({ personId, issuer, subject }) => [personId, { issuer, subject }]));
 }
 
-/** Replaces the account that signs the person in; the one before stays known, for events about it. */
+/** The account that signs the person in may rule from now on, by a token of that organization. */
+export async function letRule({ kysely }: Tx, person: number, organization: string | null): Promise<void> {
+  await kysely
+    .updateTable('person_account')
+    .set({ may_rule: true, organization })
+    .where('person_id', '=', person)
+    .where('signs_in', '=', true)
+    .execute();
+}
+
+/** Whether the person rules. */
+export async function isRuling({ kysely }: Tx, person: number): Promise<boolean> {
+  const { rows } = await sql<{ rules: boolean }>`
+    select ${sql.raw(rulesOf('p.id'))} as rules from person p where p.id = ${person}`.execute(kysely);
+  return rows[0]?.rules === true;
+}
+
+/**
+ * Makes the account the one that signs the person in, whatever did before; that one stays known, for events about it. The person's row must be
+ * locked.
+ */
 export async function replaceAccount(tx: Tx, account: NewAccount): Promise<void> {
-  await lock(tx, account.personId);
   await tx.kysely
     .updateTable('person_account')
     .set({ signs_in: false, may_rule: false })
     .where('person_id', '=', account.personId)
     .where('signs_in', '=', true)
     .execute();
-  await claimAccounts(tx, [account]);
+  await claimAccounts(tx, [account], false);
+}
+
+/**
+ * Names the account that signs a person in, also where they rule; returns the one before, null without one. `changed`: whether it was
+ * another, or might not rule.
+ */
+export async function nameAccount(
+  tx: Tx,
+  person: number,
+  { issuer, subject }: Subject,
+): Promise<{ before: Subject | null; changed: boolean }> {
+  const held = await holdSigningAccount(tx, person);
+  const before = held === undefined ? null : { issuer: held.issuer, subject: held.subject };
+  const isSame = held?.issuer === issuer && held.subject === subject;
+  if (isSame && held.mayRule) return { before, changed: false };
+  if (isSame) await letRule(tx, person, null);
+  else {
+    const { rows } = await sql<{ at: Date }>`select now() as at`.execute(tx.kysely);
+    const seenAt = rows[0]?.at ?? new Date(0);
+    await replaceAccount(tx, { personId: person, issuer, subject, organization: null, mayRule: true, seenAt });
+  }
+  return { before, changed: true };
 }
 
 /** Forgets the account that signs a person in, so that the next token's does. Returns it; null without one. */

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { SESSION_SETTINGS } from './driver/session-settings.ts';
 import { cannotBeUsed } from './driver/start-failures.ts';
 import { APPLIED_SQL, compare } from './migrator.ts';
+import { KNOWN_ORGANIZATIONS_SQL } from './organizations.ts';
 
 export interface ServerFacts {
   /** `170002` for 17.2. */
@@ -141,6 +142,19 @@ export async function brandServers(url: string): Promise<BrandServer[]> {
   return await connected(url, async (client) => {
     try {
       return (await client.query<BrandServer>(BRANDS_SQL)).rows;
+    } catch (error) {
+      if ((error as { code?: unknown }).code === NO_TABLE) return [];
+      throw error;
+    }
+  });
+}
+
+/** The organizations of the identity provider that are known, at most `limit`. Empty where the database was not migrated to this version. */
+export async function organizationsOf(url: string, configured: readonly string[], limit: number): Promise<string[]> {
+  return await connected(url, async (client) => {
+    try {
+      const { rows } = await client.query<{ id: string }>(KNOWN_ORGANIZATIONS_SQL, [configured, limit]);
+      return rows.map(({ id }) => id);
     } catch (error) {
       if ((error as { code?: unknown }).code === NO_TABLE) return [];
       throw error;

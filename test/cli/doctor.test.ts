@@ -224,6 +224,27 @@ describe('usher doctor', () => {
     expect(bad('provider')[0]?.[1]).toMatch(/differs from this one by -3\d{3} s/);
   }, 60_000);
 
+  test('several organizations of the provider, and nothing that says whose administrators are', async () => {
+    const several = { IDP_ORG_TO_APP: '{"17":"auth","18":"auth"}' };
+    expect((await examine()).bad('accounts')).toEqual([]);
+    expect((await examine({ IDP_ORG_TO_APP: '{"17":"auth"}' })).bad('accounts')).toEqual([]);
+    const [found] = (await examine(several)).bad('accounts');
+    expect(found).toEqual([
+      'warning',
+      expect.stringMatching(/^2 organizations/),
+      expect.stringMatching(/AUTH_ADMIN_ORGANIZATIONS/),
+    ]);
+    for (const told of [
+      { AUTH_ADMIN_ORGANIZATIONS: '17' },
+      { AUTH_ORGANIZATIONS: '17' },
+      { AUTH_BIND_FIRST: 'false' },
+    ]) {
+      expect((await examine({ ...several, ...told })).bad('accounts')).toEqual([]);
+    }
+    const unbound = (await examine({ ...several, AUTH_BIND_SUBJECT: 'false' })).bad('accounts');
+    expect(unbound.map(([, words]) => words.slice(0, 16))).toEqual(['auth.bindSubject', '2 organizations ']);
+  }, 60_000);
+
   test('an SMTP server that refuses the login, cuts the line, or is not there', async () => {
     smtp.fault = { at: 'login', words: (user, password) => `no ${user} ${password}` };
     expect((await examine()).bad('mail')).toEqual([

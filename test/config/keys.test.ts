@@ -66,7 +66,11 @@ const PROMISED: Readonly<Record<string, Row>> = {
   'auth.audience': row('AUTH_AUDIENCE', null, '123456789012345678', '123456789012345678'),
   'auth.jwksUrl': row('AUTH_JWKS_URL', null, 'https://idp.example.com/keys', 'https://idp.example.com/keys'),
   'auth.requireVerifiedEmail': row('AUTH_REQUIRE_VERIFIED_EMAIL', false, 'true', true, { inProduction: true }),
-  'auth.bindSubject': row('AUTH_BIND_SUBJECT', false, '1', true),
+  'auth.bindSubject': row('AUTH_BIND_SUBJECT', false, '1', true, { inProduction: true }),
+  'auth.organizations': row('AUTH_ORGANIZATIONS', [], '17,18', ['17', '18']),
+  'auth.adminOrganizations': row('AUTH_ADMIN_ORGANIZATIONS', [], '17', ['17']),
+  'auth.organizationClaim': row('AUTH_ORGANIZATION_CLAIM', 'urn:zitadel:iam:user:resourceowner:id', 'org_id', 'org_id'),
+  'auth.bindFirst': row('AUTH_BIND_FIRST', null, 'false', false),
   'internal.apiKeys': row('INTERNAL_API_KEY', [], 'a-key-of-many-characters,other:check:another-key-of-many', [
     'a-key-of-many-characters',
     'other:check:another-key-of-many',

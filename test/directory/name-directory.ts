@@ -41,6 +41,7 @@ export function caller(email: string, issuedAt: number, names: Partial<Names> = 
     subject: `sub-${email}`,
     issuedAt,
     picture: null,
+    organization: null,
     givenName: names.firstName ?? null,
     familyName: names.lastName ?? null,
     name: names.displayName ?? null,
@@ -51,7 +52,7 @@ export function profilesOn(database: Database, names: NameDirectory | null, now:
   return new Profiles({
     database,
     clock: { now },
-    policy: { bindSubject: false, allowHttp: true, ownNames: names === null },
+    policy: { binding: null, allowHttp: true, ownNames: names === null },
     turns: new WorkQueue({ permits: 8, clock: systemClock }),
     refusals: new AccountRefusals(database),
     names,

@@ -95,7 +95,7 @@ describe('names and the identity provider', () => {
     const strict = new Profiles({
       database: fixture.database,
       clock: { now: () => now },
-      policy: { bindSubject: false, allowHttp: false, ownNames: true },
+      policy: { binding: null, allowHttp: false, ownNames: true },
       turns: new WorkQueue({ permits: 8, clock: systemClock }),
       refusals: new AccountRefusals(fixture.database),
       names: null,

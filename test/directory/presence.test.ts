@@ -8,7 +8,7 @@ import { WorkQueue } from '../../src/directory/work-queue.ts';
 import { useDatabase } from '../support/databases.ts';
 
 /** What a token makes of a profile, by itself: the routes see only tokens of the one issuer that is configured. */
-const POLICY: TokenPolicy = { bindSubject: false, allowHttp: true, ownNames: false };
+const POLICY: TokenPolicy = { binding: null, allowHttp: true, ownNames: false };
 const SECOND = 1_800_000_000;
 
 function caller(more: Partial<SignedIn>): SignedIn {
@@ -17,6 +17,7 @@ function caller(more: Partial<SignedIn>): SignedIn {
     issuer: 'https://idp.example.com',
     subject: '17',
     issuedAt: SECOND,
+    organization: null,
     givenName: 'Ann',
     familyName: 'Lee',
     name: 'Ann Lee',
@@ -45,7 +46,7 @@ describe('presence', () => {
 
   test('the same subject at another issuer is another account', async () => {
     const email = 'bound@example.com';
-    const policy = { ...POLICY, bindSubject: true };
+    const policy = { ...POLICY, binding: { adminOrganizations: new Set<string>(), first: null, configured: [] } };
     const { database } = fixture;
     const subjects = new Subjects({
       database,

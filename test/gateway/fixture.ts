@@ -16,6 +16,7 @@ import { createApiKeys } from '../../src/identity/api-keys.ts';
 import { type LocalIssuer, openLocalIssuer } from '../../src/identity/local-issuer.ts';
 import { createTokens } from '../../src/identity/tokens.ts';
 import { createOutbound } from '../../src/outbound/outbound.ts';
+import { AUTH } from '../support/auth.ts';
 import { MemoryFacts } from './memory-facts.ts';
 
 /** A gateway over the real engine, tokens and keys; only the storage is of maps. */
@@ -72,16 +73,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   });
   await engine.start();
   const issuer: LocalIssuer = await openLocalIssuer({ dataDir, clock: systemClock });
-  const auth = {
-    issuer: null,
-    audience: null,
-    jwksUrl: null,
-    algorithms: ['EdDSA'],
-    requireVerifiedEmail: false,
-    introspectionUrl: null,
-    clientId: null,
-    clientSecret: null,
-  };
+  const auth = { ...AUTH, algorithms: ['EdDSA'], requireVerifiedEmail: false };
   const tokens = createTokens({
     auth,
     local: issuer,

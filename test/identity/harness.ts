@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { UsherError } from '../../src/base/errors.ts';
 import { createTokens, type Tokens, type TokensOptions } from '../../src/identity/tokens.ts';
 import { createOutbound } from '../../src/outbound/outbound.ts';
+import { AUTH } from '../support/auth.ts';
 import { AUDIENCE, type OidcDouble } from '../support/oidc.ts';
 import { ManualClock } from './manual-clock.ts';
 
@@ -24,14 +25,9 @@ export function believe(
   const warnings: string[] = [];
   const tokens = createTokens({
     auth: {
+      ...AUTH,
       issuer: oidc.issuer,
       audience: AUDIENCE,
-      jwksUrl: null,
-      algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'],
-      requireVerifiedEmail: true,
-      introspectionUrl: null,
-      clientId: null,
-      clientSecret: null,
       ...auth,
     },
     local: null,

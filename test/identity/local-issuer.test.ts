@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type LocalIssuer, openLocalIssuer } from '../../src/identity/local-issuer.ts';
 import { createTokens, type Tokens } from '../../src/identity/tokens.ts';
 import { createOutbound } from '../../src/outbound/outbound.ts';
+import { AUTH } from '../support/auth.ts';
 import { outcome } from './harness.ts';
 import { ManualClock } from './manual-clock.ts';
 
@@ -25,16 +26,7 @@ const open = () => openLocalIssuer({ dataDir, clock });
 
 function believe(local: LocalIssuer): Tokens {
   return createTokens({
-    auth: {
-      issuer: null,
-      audience: null,
-      jwksUrl: null,
-      algorithms: ['RS256'],
-      requireVerifiedEmail: true,
-      introspectionUrl: null,
-      clientId: null,
-      clientSecret: null,
-    },
+    auth: { ...AUTH, algorithms: ['RS256'] },
     local,
     outbound: createOutbound({ clock }),
     clock,
@@ -56,6 +48,7 @@ test('a signed token authenticates a caller without a network', async () => {
     familyName: null,
     name: null,
     picture: null,
+    organization: null,
     locale: 'cs',
     token,
   });

@@ -31,6 +31,7 @@ describe('real tokens of a real provider', () => {
       familyName: null,
       name: null,
       picture: null,
+      organization: null,
       locale: null,
       token: accessToken,
     });

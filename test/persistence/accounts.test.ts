@@ -50,8 +50,8 @@ forEachDatabase('accounts', (fixture) => {
 
   test('one account of a person signs in, and the first one stays', async () => {
     const { ann } = await people('ann');
-    expect(await quietly((tx) => claimAccounts(tx, [account(ann, 'a1')]))).toEqual(new Map([[ann, at('a1')]]));
-    expect(await quietly((tx) => claimAccounts(tx, [account(ann, 'a2')]))).toEqual(new Map([[ann, at('a1')]]));
+    expect(await quietly((tx) => claimAccounts(tx, [account(ann, 'a1')], false))).toEqual(new Map([[ann, at('a1')]]));
+    expect(await quietly((tx) => claimAccounts(tx, [account(ann, 'a2')], false))).toEqual(new Map([[ann, at('a1')]]));
     expect(await quietly((tx) => holdSigningAccount(tx, ann))).toEqual({ ...at('a1'), mayRule: false });
     await quietly((tx) => replaceAccount(tx, account(ann, 'a2')));
     expect(await quietly((tx) => accountsOf(tx, ['ann@example.com', 'nobody@example.com']))).toMatchObject([
@@ -60,7 +60,7 @@ forEachDatabase('accounts', (fixture) => {
     ]);
     expect(await quietly((tx) => forgetAccount(tx, ann))).toEqual(at('a2'));
     expect(await quietly((tx) => forgetAccount(tx, ann))).toBeNull();
-    expect(await quietly((tx) => claimAccounts(tx, [account(ann, 'a1')]))).toEqual(new Map([[ann, at('a1')]]));
+    expect(await quietly((tx) => claimAccounts(tx, [account(ann, 'a1')], false))).toEqual(new Map([[ann, at('a1')]]));
   });
 
   test('an account that an event told of is found for events, and signs nobody in', async () => {
@@ -80,13 +80,13 @@ forEachDatabase('accounts', (fixture) => {
     ).toBeUndefined();
     expect(await quietly((tx) => personSignedInBy(tx, at('b1'), true))).toBeUndefined();
     expect(await quietly((tx) => holdSigningAccount(tx, ben))).toBeUndefined();
-    await quietly((tx) => claimAccounts(tx, [account(ben, 'b1')]));
+    await quietly((tx) => claimAccounts(tx, [account(ben, 'b1')], false));
     expect(await quietly((tx) => personSignedInBy(tx, at('b1'), true))).toEqual({ id: ben, email: 'ben@example.com' });
   });
 
   test("where accounts are bound, one that may not rule is nobody's while its address rules", async () => {
     const { cyd } = await people('cyd');
-    await quietly((tx) => claimAccounts(tx, [account(cyd, 'c1')]));
+    await quietly((tx) => claimAccounts(tx, [account(cyd, 'c1')], false));
     const asked = (bound: boolean) => quietly((tx) => personSignedInBy(tx, at('c1'), bound)).then((found) => found?.id);
     await fixture.database.change((tx) => addSuperadmin(tx, 'dee@example.com'));
     await fixture.database.change((tx) => addSuperadmin(tx, 'cyd@example.com'));
@@ -97,8 +97,8 @@ forEachDatabase('accounts', (fixture) => {
 
   test('of several people with one account the one who had it last is found', async () => {
     const { eva, eva2 } = await people('eva', 'eva2');
-    await quietly((tx) => claimAccounts(tx, [account(eva2, 'e1', { seenAt: new Date('2026-03-01Z') })]));
-    await quietly((tx) => claimAccounts(tx, [account(eva, 'e1', { seenAt: new Date('2026-02-01Z') })]));
+    await quietly((tx) => claimAccounts(tx, [account(eva2, 'e1', { seenAt: new Date('2026-03-01Z') })], false));
+    await quietly((tx) => claimAccounts(tx, [account(eva, 'e1', { seenAt: new Date('2026-02-01Z') })], false));
     expect((await quietly((tx) => personOfAccount(tx, at('e1'))))?.id).toBe(eva2);
     expect((await quietly((tx) => personSignedInBy(tx, at('e1'), true)))?.id).toBe(eva2);
   });
@@ -106,7 +106,7 @@ forEachDatabase('accounts', (fixture) => {
   test('accounts move to another person', async () => {
     const { old, next } = await people('old', 'next');
     await quietly(async (tx) => {
-      await claimAccounts(tx, [account(old, 'o1', { mayRule: true })]);
+      await claimAccounts(tx, [account(old, 'o1', { mayRule: true })], false);
       await noteAccounts(tx, [
         { ...at('o2'), email: 'old@example.com', seenAt: new Date() },
         { ...at('o1'), email: 'next@example.com', seenAt: new Date() },
@@ -122,7 +122,7 @@ forEachDatabase('accounts', (fixture) => {
     const { fay } = await people('fay');
     const claim = (subject: string) =>
       quietly(async (tx) => {
-        if ((await holdSigningAccount(tx, fay)) === undefined) await claimAccounts(tx, [account(fay, subject)]);
+        if ((await holdSigningAccount(tx, fay)) === undefined) await claimAccounts(tx, [account(fay, subject)], false);
         return (await holdSigningAccount(tx, fay))?.subject;
       });
     const found = await Promise.all(['f1', 'f2', 'f3', 'f4'].map(claim));
@@ -139,7 +139,7 @@ forEachDatabase('accounts', (fixture) => {
         );
       });
     await quietly((tx) => insertProfiles(tx, [{ email: 'gus@example.com' }]));
-    await quietly((tx) => claimAccounts(tx, [account(gus, 'g1')]));
+    await quietly((tx) => claimAccounts(tx, [account(gus, 'g1')], false));
     expect(await shadow(gus)).toEqual(at('g1'));
     await write(gus, 'g2');
     expect(await quietly((tx) => holdSigningAccount(tx, gus))).toEqual({ ...at('g2'), mayRule: false });
@@ -147,11 +147,11 @@ forEachDatabase('accounts', (fixture) => {
     expect(await shadow(gus)).toEqual(at('g1'));
     await write(gus, null);
     expect(await quietly((tx) => holdSigningAccount(tx, gus))).toBeUndefined();
-    await quietly((tx) => claimAccounts(tx, [account(gus, 'g3')]));
+    await quietly((tx) => claimAccounts(tx, [account(gus, 'g3')], false));
     await quietly((tx) => forgetAccount(tx, gus));
     expect(await shadow(gus)).toEqual({ issuer: null, subject: null });
     // A profile that comes after the account shows it, whoever makes it.
-    await quietly((tx) => claimAccounts(tx, [account(hal, 'h1')]));
+    await quietly((tx) => claimAccounts(tx, [account(hal, 'h1')], false));
     await quietly((tx) =>
       sql`insert into profile (person_id, issuer, subject) values (${hal}, ${ISSUER}, 'h2')`.execute(tx.kysely),
     );
@@ -161,7 +161,7 @@ forEachDatabase('accounts', (fixture) => {
 
   test('accounts go with their person', async () => {
     const { ida } = await people('ida');
-    await quietly((tx) => claimAccounts(tx, [account(ida, 'i1')]));
+    await quietly((tx) => claimAccounts(tx, [account(ida, 'i1')], false));
     await fixture.database.change(async (tx) => {
       await tx.kysely.deleteFrom('person').where('id', '=', ida).execute();
       return { result: null, scopes: ['u:ida@example.com'] };

@@ -7,6 +7,7 @@ import { checkDatabase } from './database.ts';
 import { type Finding, Findings } from './finding.ts';
 import { checkCertificates, checkFiles, checkNode, checkPorts, type Files } from './machine.ts';
 import { checkMail, checkProvider, checkPush } from './network.ts';
+import { checkOrganizations } from './organizations.ts';
 
 /** The longest that one check may take. */
 const LIMIT_MS = 15_000;
@@ -26,6 +27,7 @@ export async function examine({ config, limitMs = LIMIT_MS, ...files }: DoctorOp
     ['node', true, (to) => checkNode(to)],
     ['database', !isEdge, (to) => checkDatabase(config, to)],
     ['provider', !isEdge, (to) => checkProvider(config, { outbound, isDevelopment }, to)],
+    ['accounts', !isEdge, (to) => checkOrganizations(config, to)],
     ['mail', !isEdge, (to) => checkMail(config, to)],
     ['push', !isEdge, (to) => checkPush(config, to)],
     ['files', true, (to) => checkFiles(config, files, to)],

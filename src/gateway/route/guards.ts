@@ -194,7 +194,7 @@ export const signedInEvenInactive: Guard<Caller> = {
   name: 'signedInEvenInactive',
   description: "Needs a user's bearer token. An inactive user gets an answer too: everything is denied.",
   ...bearer,
-  errors: ['UNAUTHENTICATED', 'EMAIL_NOT_VERIFIED', 'IDENTITY_CONFLICT'],
+  errors: ['UNAUTHENTICATED', 'EMAIL_NOT_VERIFIED', 'ORGANIZATION_NOT_ADMITTED', 'IDENTITY_CONFLICT'],
   permit: ({ subjects }, { requestId }, caller) => subjects.refuseOther(caller, requestId),
 };
 

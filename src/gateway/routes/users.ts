@@ -10,6 +10,7 @@ import {
   email,
   flagParam,
   id,
+  line,
   permissionCode,
   roleCode,
   search,
@@ -228,6 +229,33 @@ const clearSubject = defineRoute({
   },
 });
 
+const UserAccount = record('UserAccount', { email: z.string(), issuer: z.string(), subject: z.string() });
+
+const nameAccount = defineRoute({
+  method: 'put',
+  path: '/api/users/:email/account',
+  tag: 'Users',
+  summary: 'Name the account of the identity provider that an address belongs to',
+  description:
+    'Where accounts are bound, only tokens of this account are admitted with this address, and they may use its administrative rights.',
+  guard: superAdmin,
+  refusal: 'user.subject_named.refused',
+  params: EmailParams,
+  body: z.strictObject({
+    issuer: line(2048)
+      .optional()
+      .meta({ description: 'The claim `iss` of its tokens. Default: the issuer that Usher trusts.' }),
+    subject: line(255).meta({ description: 'The claim `sub` of its tokens.' }),
+  }),
+  response: UserAccount,
+  errors: ['NOT_FOUND'],
+  example: { body: { subject: '271828182845904523' } },
+  handle: async ({ users }, input) => {
+    const { result, revision } = await users.nameAccount(input.params.email, input.body, input);
+    return answer(result, { revision });
+  },
+});
+
 const AdminStatus = record('AdminStatus', {
   email: z.string(),
   isSuperAdmin: z.boolean(),
@@ -260,4 +288,11 @@ const readAdminStatus = defineRoute({
   },
 });
 
-export const userRoutes: readonly Route[] = [listUsers, readUser, changeActive, clearSubject, readAdminStatus];
+export const userRoutes: readonly Route[] = [
+  listUsers,
+  readUser,
+  changeActive,
+  clearSubject,
+  nameAccount,
+  readAdminStatus,
+];

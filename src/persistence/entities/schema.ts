@@ -38,6 +38,7 @@ import { Setting } from './setting.ts';
 import { Superadmin } from './superadmin.ts';
 import { Template } from './template.ts';
 import { UnresolvedEvent } from './unresolved-event.ts';
+import { TokenOrganization } from './token-organization.ts';
 import { UserRole } from './user-role.ts';
 
 /** Every table. The migrations create them; a test compares the two. */
@@ -66,6 +67,7 @@ export const entities = [
   SeenEvent,
   RegistrationLocale,
   Organization,
+  TokenOrganization,
   NotificationType,
   Template,
   NotificationPreference,

@@ -13,6 +13,7 @@ import { Migration0014Reconciliation } from './0014-reconciliation.ts';
 import { Migration0015Partitions } from './0015-partitions.ts';
 import { Migration0016Unsent } from './0016-unsent.ts';
 import { Migration0018Accounts } from './0018-accounts.ts';
+import { Migration0019TokenOrganizations } from './0019-token-organizations.ts';
 import { Migration0020RefusedMails } from './0020-refused-mails.ts';
 import { Migration0021NativeEvents } from './0021-native-events.ts';
 import { Migration0023TimeZones } from './0023-time-zones.ts';
@@ -37,6 +38,7 @@ export const MIGRATIONS = [
   { name: '0015-partitions', class: Migration0015Partitions },
   { name: '0016-unsent', class: Migration0016Unsent },
   { name: '0018-accounts', class: Migration0018Accounts },
+  { name: '0019-token-organizations', class: Migration0019TokenOrganizations },
   { name: '0020-refused-mails', class: Migration0020RefusedMails },
   { name: '0021-native-events', class: Migration0021NativeEvents },
   { name: '0023-time-zones', class: Migration0023TimeZones },

@@ -1,0 +1,15 @@
+import type { TokensOptions } from '../../src/identity/tokens.ts';
+
+/** What `auth` says by default in production, without an issuer. */
+export const AUTH: TokensOptions['auth'] = {
+  issuer: null,
+  audience: null,
+  jwksUrl: null,
+  algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'],
+  requireVerifiedEmail: true,
+  introspectionUrl: null,
+  clientId: null,
+  clientSecret: null,
+  organizations: [],
+  organizationClaim: 'urn:zitadel:iam:user:resourceowner:id',
+};
