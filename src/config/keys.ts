@@ -59,6 +59,24 @@ export const KEYS = keys({
     otherwise: 'true in production',
     about: 'Whether a token must state that its address is verified.',
   }),
+  'auth.audienceClaim': key(kind.filledText, {
+    default: 'aud',
+    about: 'The claim that is compared with `auth.audience`: `client_id` for Cognito.',
+  }),
+  'auth.emailClaims': key(kind.filled(kind.filledText), {
+    example: 'email,upn',
+    default: ['email'],
+    about: "The claims that may hold a token's e-mail address, in this order: [Providers](../guides/identity-provider.md#other-providers).",
+  }),
+  'auth.emailTrust': key(kind.oneOf(['claim', 'issuer', 'always']), {
+    default: 'claim',
+    about:
+      'What verifies an address: the claim `email_verified`; the issuer, unless that claim says false; or the issuer, whatever it says.',
+  }),
+  'auth.acceptNonce': key(kind.flag, {
+    default: false,
+    about: 'Whether tokens that look like ID tokens count as access tokens, for providers whose access tokens look so (Dex).',
+  }),
   'auth.bindSubject': key(kind.flag, {
     default: (before) => before['auth.issuer'] !== null,
     otherwise: 'true with `auth.issuer`, false with the local issuer',

@@ -1,4 +1,4 @@
-/** Verifies a JWT against a key set: signature, algorithm, issuer, audience, times. jose verifies; this chooses keys and messages. */
+/** Verifies a JWT against a key set: signature, algorithm, issuer, times. jose verifies; this chooses keys and messages. */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyResult, jwtVerify } from 'jose';
 import { CLOCK_TOLERANCE_S, unauthenticated } from './claims.ts';
@@ -6,7 +6,6 @@ import { ProviderError } from './provider.ts';
 
 interface Expected {
   issuer: string;
-  audience: string;
   algorithms: readonly string[];
   /** Wall time in milliseconds. */
   now: number;
@@ -30,7 +29,6 @@ export async function verifySignature(token: string, keys: JSONWebKeySet, expect
   }
   const options = {
     issuer: expected.issuer,
-    audience: expected.audience,
     algorithms: [...expected.algorithms],
     clockTolerance: CLOCK_TOLERANCE_S,
     currentDate: new Date(expected.now),

@@ -13,6 +13,7 @@ import {
   type ClaimNames,
   type Identity,
   readIdentity,
+  refuseOtherAudience,
   refuseOtherTokens,
   unauthenticated,
 } from './claims.ts';
@@ -67,6 +68,10 @@ export interface TokensOptions {
     | 'introspectionUrl'
     | 'clientId'
     | 'clientSecret'
+    | 'emailClaims'
+    | 'emailTrust'
+    | 'audienceClaim'
+    | 'acceptNonce'
     | 'organizations'
     | 'organizationClaim'
   >;
@@ -78,6 +83,8 @@ export interface TokensOptions {
   /** Tokens remembered; each takes some 400 bytes. */
   maxTokens?: number;
 }
+
+type EmailTrust = Config['auth']['emailTrust'];
 
 /** How long answers of userinfo are trusted, or until the token expires (docs/reference/callers.md#bearer-tokens). */
 const USERINFO_MS = 5 * 60_000;
@@ -146,7 +153,9 @@ export function createTokens(options: TokensOptions): Tokens {
 /** The trusted issuer, and the provider that answers for it. */
 interface Trust {
   issuer: string;
-  audience: string;
+  audience: { claim: string; audience: string };
+  acceptNonce: boolean;
+  emailTrust: EmailTrust;
   algorithms: readonly string[];
   requireVerifiedEmail: boolean;
   /** Null: tokens of every organization are admitted. */
@@ -161,19 +170,30 @@ function createTrust({ auth, local, outbound, clock, log }: TokensOptions): Trus
   const shared = {
     requireVerifiedEmail: auth.requireVerifiedEmail,
     organizations: auth.organizations.length === 0 ? null : new Set(auth.organizations),
-    claims: { organizationClaim: auth.organizationClaim },
+    claims: { email: auth.emailClaims, organization: auth.organizationClaim },
+    acceptNonce: auth.acceptNonce,
+    emailTrust: auth.emailTrust,
     clock,
   };
   if (issuer !== null && audience !== null) {
     const provider = createProvider({ auth: { ...auth, issuer }, outbound, clock, log });
-    return { ...shared, issuer, audience, algorithms: auth.algorithms, provider };
+    return {
+      ...shared,
+      issuer,
+      audience: { claim: auth.audienceClaim, audience },
+      algorithms: auth.algorithms,
+      provider,
+    };
   }
   if (issuer !== null || local === null)
     throw new Error('tokens need auth.issuer with auth.audience, or a local issuer');
   return {
     ...shared,
+    claims: { ...shared.claims, email: ['email'] },
+    acceptNonce: false,
+    emailTrust: 'claim',
     issuer: LOCAL_ISSUER,
-    audience: LOCAL_AUDIENCE,
+    audience: { claim: 'aud', audience: LOCAL_AUDIENCE },
     algorithms: [LOCAL_ALGORITHM],
     provider: localProvider(local),
   };
@@ -215,7 +235,8 @@ async function verify(trust: Trust, token: string): Promise<Verified> {
 async function verifyJwt(trust: Trust, token: string): Promise<Verified> {
   const { clock, provider } = trust;
   const { header, claims, keys } = await checkSignature(trust, token);
-  refuseOtherTokens(header, claims);
+  refuseOtherTokens(header, claims, trust.acceptNonce);
+  refuseOtherAudience(claims, trust.audience);
   const identity = readIdentity(claims, trust.claims, clock.now() / 1000);
   if (identity.expiresAt === null) throw unauthenticated('The access token has no time of expiry (claim exp).');
   const askedAt = clock.monotonic();
@@ -232,7 +253,8 @@ async function verifyJwt(trust: Trust, token: string): Promise<Verified> {
 async function checkSignature(trust: Trust, token: string) {
   const { clock, provider } = trust;
   const since = clock.monotonic();
-  const expected = { ...trust, now: clock.now() };
+  const { issuer, algorithms } = trust;
+  const expected = { issuer, algorithms, now: clock.now() };
   const attempt = async (keys: JSONWebKeySet) => {
     const { protectedHeader, payload } = await verifySignature(token, keys, expected);
     return { header: protectedHeader, claims: payload as Claims, keys };
@@ -258,8 +280,7 @@ async function verifyOpaque(trust: Trust, token: string, claims: Claims): Promis
   const now = clock.now() / 1000;
   if (claims.active !== true) throw unauthenticated('The access token is not active.');
   if (claims.iss !== trust.issuer) throw unauthenticated('The access token is from another issuer.');
-  const audience = Array.isArray(claims.aud) ? (claims.aud as unknown[]) : [claims.aud];
-  if (!audience.includes(trust.audience)) throw unauthenticated('The access token is for another audience.');
+  refuseOtherAudience(claims, trust.audience);
   if (!isBearerType(claims.token_type)) {
     throw unauthenticated('The token is not a bearer access token.');
   }
@@ -286,15 +307,18 @@ function isBearerType(type: unknown): boolean {
 
 /**
  * The verified address. A token with both address and flag is enough; otherwise userinfo decides, for the same subject and,
- * where the token has an address, for the same address: `email_verified` belongs to the address beside it.
+ * where the token has an address, for the same address: `email_verified` belongs to the address beside it. Where the issuer's addresses are
+ * trusted (`auth.emailTrust`), userinfo is asked only for an address that the token lacks.
  */
 async function settleEmail(
   trust: Trust,
   identity: Identity,
   userinfo: () => Promise<Claims | 'none' | 'refused'>,
 ): Promise<{ email: string; info: Identity | null }> {
-  if (identity.emailVerified === false) throw notVerified();
-  if (identity.email !== null && identity.emailVerified === true) return { email: identity.email, info: null };
+  const { emailTrust } = trust;
+  if (identity.emailVerified === false && emailTrust !== 'always') throw notVerified();
+  const isEnough = emailTrust !== 'claim' || identity.emailVerified === true;
+  if (identity.email !== null && isEnough) return { email: identity.email, info: null };
   const answer = await userinfo();
   if (answer === 'refused') throw unauthenticated('The identity provider refuses the access token.');
   if (answer === 'none') {
@@ -309,8 +333,15 @@ async function settleEmail(
     if (identity.email === null) throw unauthenticated('Neither token nor userinfo has an e-mail address.');
     throw notVerified();
   }
-  if (info.emailVerified !== true || (identity.email !== null && identity.email !== info.email)) throw notVerified();
+  if (!isVerifiedBy(emailTrust, info.emailVerified)) throw notVerified();
+  if (identity.email !== null && identity.email !== info.email) throw notVerified();
   return { email: info.email, info };
+}
+
+/** `verified`: what userinfo says of its address. */
+function isVerifiedBy(emailTrust: EmailTrust, verified: boolean | null): boolean {
+  if (emailTrust === 'claim') return verified === true;
+  return emailTrust === 'always' || verified !== false;
 }
 
 function notVerified(): UsherError {

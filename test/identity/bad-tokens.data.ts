@@ -23,6 +23,7 @@ const ID_TOKEN = '401 UNAUTHENTICATED: The token is an ID token; send the access
 const EVENT = '401 UNAUTHENTICATED: The token is not an access token: it reports an event.';
 const SUBJECT = '401 UNAUTHENTICATED: The token has no valid subject (claim sub).';
 const NO_SUBJECT = '401 UNAUTHENTICATED: The access token lacks a valid claim sub.';
+const BOUND = '401 UNAUTHENTICATED: The access token is bound to a key (claim cnf), and Usher checks no proof of it.';
 const EMAIL = "401 UNAUTHENTICATED: The token's e-mail address is not one that Usher accepts.";
 const UNVERIFIED =
   '401 EMAIL_NOT_VERIFIED: The e-mail address of this account is not verified; verify it at the identity provider first.';
@@ -284,6 +285,15 @@ export const CASES: Record<string, Case[]> = {
     ['typ of a security event', () => minted({}, { typ: 'application/secevent+jwt' }), OTHER_TYPE],
     ['typ that is not text', () => signed({ ...RS256, typ: 7 }, good()), OTHER_TYPE],
     ['an empty typ', () => signed({ ...RS256, typ: '' }, good()), OTHER_TYPE],
+    ['bound to a key of DPoP', () => minted({ cnf: { jkt: 'x' } }), BOUND],
+    ['bound to a certificate', () => minted({ cnf: { 'x5t#S256': 'x' } }, { typ: 'at+jwt' }), BOUND],
+    ['bound to nothing that is known', () => minted({ cnf: null }), BOUND],
+    ['typ ID in an access token', () => minted({ typ: 'ID', scope: 'openid' }, { typ: 'at+jwt' }), ID_TOKEN],
+    [
+      'jti of an ID token',
+      () => minted({ jti: 'ID.1', scope: 'openid', token_use: 'access' }, { typ: 'at+jwt' }),
+      ID_TOKEN,
+    ],
     ['nonce', () => minted({ nonce: 'n' }), ID_TOKEN],
     ['at_hash', () => minted({ at_hash: 'x' }), ID_TOKEN],
     ['c_hash', () => minted({ c_hash: 'x' }), ID_TOKEN],
@@ -322,7 +332,9 @@ export const CASES: Record<string, Case[]> = {
     ['no address anywhere', () => minted({ email: undefined }), NO_EMAIL],
     ['address null', () => minted({ email: null }), NO_EMAIL],
     ['an empty address', () => minted({ email: '' }), EMAIL],
-    ['an address that is a list', () => minted({ email: ['jane@example.com'] }), EMAIL],
+    ['two addresses in a list', () => minted({ email: ['jane@example.com', 'root@example.com'] }), EMAIL],
+    ['an empty list', () => minted({ email: [] }), EMAIL],
+    ['a list in a list', () => minted({ email: [['jane@example.com']] }), EMAIL],
     ['an address that is an object', () => minted({ email: { value: 'jane@example.com' } }), EMAIL],
     ['no @', () => minted({ email: 'jane.example.com' }), EMAIL],
     ['two @', () => minted({ email: 'jane@example.com@evil.com' }), EMAIL],

@@ -197,8 +197,8 @@ export const CREDENTIALS: readonly Mutant[] = [
   ),
   mutant(
     'tokens for other audiences are accepted',
-    'identity/signature.ts',
-    'audience: expected.audience,',
+    'identity/claims.ts',
+    "if (!named.includes(audience)) throw unauthenticated('The access token is for another audience.');",
     '',
     'identity/bad-tokens',
   ),
@@ -219,15 +219,15 @@ export const CREDENTIALS: readonly Mutant[] = [
   mutant(
     'ID tokens are accepted as access tokens',
     'identity/tokens.ts',
-    'refuseOtherTokens(header, claims);',
+    'refuseOtherTokens(header, claims, trust.acceptNonce);',
     '',
     'identity/bad-tokens',
   ),
   mutant(
     'opaque tokens for other audiences are accepted',
     'identity/tokens.ts',
-    "if (!audience.includes(trust.audience)) throw unauthenticated('The access token is for another audience.');",
-    '',
+    'refuseOtherAudience(claims, trust.audience);\n  if (!isBearerType',
+    'if (!isBearerType',
     'identity/tokens',
   ),
   mutant(

@@ -10,6 +10,10 @@ export const AUTH: TokensOptions['auth'] = {
   introspectionUrl: null,
   clientId: null,
   clientSecret: null,
+  audienceClaim: 'aud',
+  emailClaims: ['email'],
+  emailTrust: 'claim',
+  acceptNonce: false,
   organizations: [],
   organizationClaim: 'urn:zitadel:iam:user:resourceowner:id',
 };
