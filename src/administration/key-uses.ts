@@ -7,7 +7,7 @@ import type { Database } from '../persistence/database.ts';
 
 /** The keys of this process. */
 interface KeyRing {
-  readonly records: readonly { readonly name: string; readonly scopes: readonly string[] }[];
+  readonly records: readonly Omit<UsedKey, 'lastUsedAt'>[];
   /** The names of the keys that were used since the last call. */
   takeUsed(): string[];
 }
@@ -16,6 +16,8 @@ interface KeyRing {
 export interface UsedKey {
   readonly name: string;
   readonly scopes: readonly string[];
+  /** Null: all. */
+  readonly apps: readonly string[] | null;
   /** Null: never since uses are kept. */
   readonly lastUsedAt: Date | null;
 }
@@ -38,7 +40,7 @@ export class KeyUses {
     const { database, keys } = this.#parts;
     await this.#note();
     const uses = await database.read(readKeyUses);
-    return keys.records.map(({ name, scopes }) => ({ name, scopes, lastUsedAt: uses.get(name) ?? null }));
+    return keys.records.map((key) => ({ ...key, lastUsedAt: uses.get(key.name) ?? null }));
   }
 
   /** Notes the last uses. Called before the database closes. */

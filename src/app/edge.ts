@@ -14,6 +14,7 @@ import { Watch } from '../engine/watch.ts';
 import type { FurtherDoor, Gateway } from '../gateway/app.ts';
 import type { Services } from '../gateway/services.ts';
 import { GrpcMetrics } from '../grpc/metrics.ts';
+import { ABOUT_BYTES, type AboutBytes } from '../grpc/narrowed-keys.ts';
 import { CheckCache } from '../grpc/request-cache.ts';
 import { createGrpcServer, type GrpcServer } from '../grpc/server.ts';
 import { createApiKeys, type KeyScope, keepLocalKey } from '../identity/api-keys.ts';
@@ -76,7 +77,8 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
   closing.defer(() => engine.close());
   const watch = new Watch({ tail: engine.tail, history: historyOf(source), clock, log });
   const keys = createApiKeys(config, localKey);
-  const authorize = (scope: KeyScope) => (value: string | undefined) => keys.admit(value, scope);
+  const authorize = (scope: KeyScope, about?: AboutBytes) => (value: string | undefined) =>
+    keys.admit(value, scope, about);
   const metrics = new GrpcMetrics();
   const ports = portConnections(config, { log, clock, grpc: registry, gateway: null });
   const checks = new CheckCache(sharesOf(config.cache).checks);
@@ -89,8 +91,8 @@ export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<
     ...ports.grpc,
     tls: files.grpc,
     further: grpcDoors(config, files),
-    authorize: authorize('check'),
-    watch: { open: passWatch(link), authorize: authorize('watch') },
+    authorize: (key, about) => authorize('check', about)(key),
+    watch: { open: passWatch(link), authorize: authorize('watch', ABOUT_BYTES.get('Watch')) },
     facts: { facts: engine.served, watch, authorize: authorize('facts') },
     passed: passingOn(link, clock),
     host: config.grpc.host,

@@ -10,9 +10,9 @@ import { watchHandle } from '../grpc/answering.ts';
 import type { Identify } from '../grpc/ext-authz.ts';
 import type { GrpcDoor } from '../grpc/listening.ts';
 import type { GrpcMetrics } from '../grpc/metrics.ts';
+import { ABOUT_BYTES } from '../grpc/narrowed-keys.ts';
 import type { CheckCache } from '../grpc/request-cache.ts';
 import { type AnsweringServer, createGrpcServer } from '../grpc/server.ts';
-import type { KeyScope } from '../identity/api-keys.ts';
 import type { PortConnections } from './connection-limits.ts';
 import { connectionTimes, type TlsFiles } from './tls-files.ts';
 
@@ -33,13 +33,13 @@ export interface GrpcParts {
 
 /** The gRPC listener of a process that answers there. */
 export function buildGrpc({ grpc }: Config, { keys, watch, identify, ports, ...parts }: GrpcParts): AnsweringServer {
-  const authorize = (scope: KeyScope) => (value: string | undefined) => keys.admit(value, scope);
+  const watching = ABOUT_BYTES.get('Watch');
   return createGrpcServer({
     ...parts,
     ...ports,
-    authorize: authorize('check'),
-    watch: { open: watchHandle(watch), authorize: authorize('watch') },
-    facts: { facts: parts.engine.served, watch, authorize: authorize('facts') },
+    authorize: (key, about) => keys.admit(key, 'check', about),
+    watch: { open: watchHandle(watch), authorize: (key) => keys.admit(key, 'watch', watching) },
+    facts: { facts: parts.engine.served, watch, authorize: (key) => keys.admit(key, 'facts') },
     extAuthz: grpc.extAuthz ? { identify } : undefined,
     host: grpc.host,
     port: grpc.port,

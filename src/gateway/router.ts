@@ -5,6 +5,7 @@
 
 import type { Application, Request, RequestHandler } from 'express';
 import { byCodeUnit } from '../base/order.ts';
+import { refuseOtherApplications } from '../identity/api-keys.ts';
 import { type Answering, answerDearRead, answerRead, endsWithCaller, isDear } from './dear.ts';
 import { announcesBody } from './http/connections.ts';
 import { type Admission, admit } from './middleware/admit.ts';
@@ -86,7 +87,7 @@ function stepsOf(options: RouterOptions, route: Route): RequestHandler[] {
   const { guard } = route;
   // Probes come from one address, every second, and must not be refused.
   const counted = !(route.quiet && guard.kind === 'open');
-  const entranceOf = ({ refusal }: Route) => ({ guard, refusal, counted });
+  const entranceOf = ({ refusal, concerns }: Route) => ({ guard, refusal, counted, narrowable: concerns !== null });
   const entrance = entranceOf(route);
   const rehearsal = route.rehearsal === null ? null : { route: route.rehearsal, entrance: entranceOf(route.rehearsal) };
 
@@ -129,6 +130,7 @@ function stepsOf(options: RouterOptions, route: Route): RequestHandler[] {
     const target = exchange.route === rehearsal?.route ? rehearsal.route : route;
     const writer = new AnswerWriter(exchange, target);
     const input = new RequestInput(exchange, target, writer, examine(target, req, exchange));
+    refuseOthers(target, input);
     const isRisky = target === route && isChange(route);
     const answer: Answering = (handled) => {
       const result = handled instanceof Promise ? exchange.within(route.deadlineMs, handled, isRisky) : handled;
@@ -143,6 +145,13 @@ function stepsOf(options: RouterOptions, route: Route): RequestHandler[] {
   };
 
   return [enter, identifyAndPermit, readBody, handle];
+}
+
+/** Throws KEY_SCOPE for a caller whose key is narrowed to other applications than the request is about. */
+function refuseOthers({ guard, concerns }: Route, input: RequestInput): void {
+  if (typeof concerns !== 'function') return;
+  const holder = guard.key?.(input.caller);
+  if (holder != null && holder.apps !== null) refuseOtherApplications(holder, concerns(input));
 }
 
 /** Continues synchronously with a known value: a needless microtask costs as much as finding a route. */

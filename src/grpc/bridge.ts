@@ -17,9 +17,10 @@ import { CANCELLED, failure, OK, type Reply, type WaitingCalls } from './waiting
 export type Handle = (request: Buffer) => Buffer | Promise<Buffer>;
 
 /**
- * Whether a caller who was admitted would still be, with the same key: cheaper than comparing it again. Counts as a use of the key.
+ * Whether a caller who was admitted would still be, with the same key: cheaper than comparing it again. Counts as a use of the key. Throws
+ * KEY_SCOPE for a request that a narrowed key may not send: every request must be shown to it.
  */
-export type Admission = () => boolean;
+export type Admission = (request?: Buffer) => boolean;
 
 /** Throws UsherError UNAUTHENTICATED or KEY_SCOPE. Receives undefined for a call without a key. */
 export type Authorize = (key: string | undefined) => Admission | undefined;
@@ -39,7 +40,7 @@ export function unary(
   return (call, callback) => {
     let answer: Buffer | Promise<Buffer>;
     try {
-      authorize(apiKey(call.metadata));
+      authorize(apiKey(call.metadata))?.(call.request);
       answer =
         traces === null ? handle(call.request) : traces.run(index, carrierOf(call.metadata), handle, call.request);
     } catch (error) {

@@ -75,6 +75,11 @@ export function extAuthzHandle({ engine, identify }: Pick<ServedExtAuthz, 'engin
   return (request) => waiting(() => answer(request));
 }
 
+/** The application that a request is about, for keys that are narrowed. */
+export function aboutExtAuthz(request: Buffer): readonly string[] {
+  return [decode(request).attributes?.contextExtensions.app ?? ''];
+}
+
 /** Unknown fields are passed over: they are Envoy's words about the request, of which a later version has more. */
 function decode(bytes: Buffer): CheckRequest {
   try {

@@ -22,16 +22,17 @@ import type { PermissionEngine } from '../rpc/call.ts';
 import { MAX_FACTS } from '../rpc/facts.ts';
 import { admitFirst } from './admission.ts';
 import { createHandles } from './answering.ts';
-import { type Authorize, type Handle, unary } from './bridge.ts';
+import { type Admission, type Authorize, type Handle, unary } from './bridge.ts';
 import { CallTraces } from './call-traces.ts';
 import { GrpcConnections } from './connections.ts';
-import { extAuthzHandle, type ServedExtAuthz } from './ext-authz.ts';
+import { aboutExtAuthz, extAuthzHandle, type ServedExtAuthz } from './ext-authz.ts';
 import { factsMethods, type ServedFacts, servedFacts } from './facts-service.ts';
 import type { FrontMethod, FrontMethods } from './front/service.ts';
 import { Guesses, type GuessLimits } from './guesses.ts';
 import { Health } from './health.ts';
 import { type GrpcDoor, listenBehindFront, listenDirectly } from './listening.ts';
 import { EXT_AUTHZ, GrpcMetrics, METHODS } from './metrics.ts';
+import { ABOUT_BYTES, type AboutBytes } from './narrowed-keys.ts';
 import { addReflection } from './reflection.ts';
 import { countRefused, type GrpcRefused, REFUSED } from './refused.ts';
 import { CheckCache } from './request-cache.ts';
@@ -41,7 +42,8 @@ import { MAX_MESSAGE, WaitingCalls } from './waiting.ts';
 
 export interface GrpcServerOptions {
   engine: PermissionEngine;
-  authorize: Authorize;
+  /** As `Authorize`; `about` tells which applications a request is about. */
+  authorize: (key: string | undefined, about: AboutBytes) => Admission | undefined;
   /** Without it, Watch is not served. */
   watch?: { readonly open: OpenStream; readonly authorize: Authorize } | undefined;
   /** Without it, facts are not served. */
@@ -171,7 +173,8 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
   setLogVerbosity(logVerbosity.NONE);
   const times = { ...TIMES, ...options.times };
   const clock = options.clock ?? systemClock;
-  const { authorize, log, engine } = options;
+  const { log, engine } = options;
+  const authorizeFor = authorizing(options);
   const metrics = options.metrics ?? new GrpcMetrics();
   const calls = new WaitingCalls({
     log,
@@ -197,18 +200,22 @@ export function createGrpcServer(options: GrpcServerOptions): AnsweringServer {
   );
   const { passed } = options;
   const methods = [
-    ...[...handles].map(([name, handle]) => ({
-      name,
-      streams: false,
-      authorize,
-      handler: passed?.unary(name, authorize, calls) ?? unary(name, handle, authorize, calls),
-    })),
+    ...[...handles].map(([name, handle]) => {
+      const authorize = authorizeFor(name);
+      return {
+        name,
+        streams: false,
+        authorize,
+        handler: passed?.unary(name, authorize, calls) ?? unary(name, handle, authorize, calls),
+      };
+    }),
     ...(options.watch === undefined ? [] : [watchMethod(options.watch, calls)]),
   ];
   server.serve(PermissionService.typeName, methods);
   if (options.facts !== undefined) server.serve(FactsService.typeName, servedFacts(options.facts, calls));
   const { extAuthz } = options;
   if (extAuthz !== undefined) {
+    const authorize: Authorize = (key) => options.authorize(key, aboutExtAuthz);
     const handler = unary(EXT_AUTHZ, extAuthzHandle({ engine, ...extAuthz }), authorize, calls);
     server.serve(Authorization.typeName, [{ name: 'Check', counted: EXT_AUTHZ, streams: false, authorize, handler }]);
   }
@@ -273,11 +280,20 @@ function atTheFront(
   handles: ReadonlyMap<string, Handle>,
   { authorize, facts }: Pick<GrpcServerOptions, 'authorize' | 'facts'>,
 ): FrontMethods {
+  const authorizeFor = authorizing({ authorize });
   const methods = AT_THE_FRONT.map((name): [string, FrontMethod] => [
     `/${PermissionService.typeName}/${name}`,
-    { index: METHODS.indexOf(name), handle: handles.get(name) as Handle, authorize, many: false },
+    { index: METHODS.indexOf(name), handle: handles.get(name) as Handle, authorize: authorizeFor(name), many: false },
   ]);
   return new Map([...methods, ...(facts === undefined ? [] : factsMethods(facts))]);
+}
+
+/** For each method, by its name on the wire. */
+function authorizing({ authorize }: Pick<GrpcServerOptions, 'authorize'>): (name: string) => Authorize {
+  return (name) => {
+    const about = ABOUT_BYTES.get(name) as AboutBytes;
+    return (key) => authorize(key, about);
+  };
 }
 
 function watchMethod({ open, authorize }: NonNullable<GrpcServerOptions['watch']>, calls: WaitingCalls): ServedMethod {

@@ -42,6 +42,7 @@ export function serverStreaming(
     let stream: MessageStream;
     try {
       const admission = authorize(apiKey(call.metadata));
+      admission?.(call.request);
       if (traces !== null) span = traces.stream(index, carrierOf(call.metadata));
       stream = open(call.request, admission);
     } catch (error) {

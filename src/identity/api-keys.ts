@@ -3,17 +3,17 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
-import { isSlug } from '../base/grammar.ts';
 import type { Config, Fault } from '../config/config.ts';
 import { keepSecret } from './kept-secret.ts';
+import { KEY_SCOPES, type KeyApplications, type KeyEntry, type KeyScope, parseEntries } from './key-entries.ts';
 
-/** `manifest` allows everything that a SuperAdmin may do to applications; `facts`, for edges and clients that decide themselves, includes `check` and `watch`. */
-export const KEY_SCOPES = ['check', 'notify', 'profile', 'events', 'metrics', 'manifest', 'watch', 'facts'] as const;
-export type KeyScope = (typeof KEY_SCOPES)[number];
+export { KEY_SCOPES, type KeyApplications, type KeyScope } from './key-entries.ts';
 
 /** The key of a call. Only its name, for audit records; the value is kept nowhere. */
 export interface KeyHolder {
   readonly name: string;
+  /** A caller may ask about these alone: see `refuseOtherApplications`. */
+  readonly apps: KeyApplications;
   /** Whether the key still opens what it was shown for, without comparing it again: a reload may have removed it. Counts as a use. */
   readonly stillAdmitted: () => boolean;
 }
@@ -21,13 +21,35 @@ export interface KeyHolder {
 /** A key as operators see it: never its value. */
 export interface KeyRecord extends Pick<KeyHolder, 'name'> {
   readonly scopes: readonly KeyScope[];
+  /** Null: all. */
+  readonly apps: readonly string[] | null;
+}
+
+/** Whether a caller who was admitted would still be; for a key that is narrowed it also throws KEY_SCOPE for a request about another application. */
+export type Admission<R = unknown> = (request?: R) => boolean;
+
+/**
+ * Throws KEY_SCOPE for a caller whose key is narrowed to applications, unless all of these are among them. None: the request is about
+ * all applications.
+ */
+export function refuseOtherApplications(
+  { name, apps }: Pick<KeyHolder, 'name' | 'apps'>,
+  asked: readonly string[],
+): void {
+  if (apps === null || (asked.length > 0 && asked.every((app) => apps.has(app)))) return;
+  const own = [...apps].join(', ');
+  const message =
+    asked.length === 0
+      ? `The internal API key ${name} is only for ${own}, and this is about all applications.`
+      : `The internal API key ${name} is only for ${own}.`;
+  throw new UsherError('KEY_SCOPE', message, { details: { applications: [...apps] } });
 }
 
 /** What a reload has changed, by the names of keys. */
 export interface KeyChanges {
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Another value, other scopes, or another name of the same value. */
+  /** Another value, other scopes or applications, or another name of the same value. */
   readonly changed: readonly string[];
 }
 
@@ -41,11 +63,17 @@ export interface ApiKeys {
   /**
    * The caller. `value` is the header or metadata `x-internal-api-key`, undefined when absent.
    * Null: no key was sent and none is needed. Throws UNAUTHENTICATED for a missing or wrong key (a wrong one even
-   * where none is needed) and KEY_SCOPE for a key without `scope`. Synchronous; its time does not depend on `value`.
+   * where none is needed) and KEY_SCOPE for a key without `scope`, and for one that is narrowed to applications. Synchronous; its time does
+   * not depend on `value`.
    */
   authorize(value: string | undefined, scope: KeyScope): KeyHolder | null;
-  /** As `authorize`. Answers whether the caller is still admitted, whenever it is asked. */
-  admit(value: string | undefined, scope: KeyScope): () => boolean;
+  /** The same for what may be asked by a narrowed key: call `refuseOtherApplications` once it is known what the call is about. */
+  authorizeAny(value: string | undefined, scope: KeyScope): KeyHolder | null;
+  /**
+   * As `authorize`. Answers whether the caller is still admitted, whenever it is asked. With `about`, which tells the applications of a
+   * request, narrowed keys are admitted too, and refused by each request that they may not send.
+   */
+  admit<R>(value: string | undefined, scope: KeyScope, about?: (request: R) => readonly string[]): Admission<R>;
   /** Whether callers without a key are still admitted to what needs none. */
   readonly stillOpen: () => boolean;
   /**
@@ -56,18 +84,20 @@ export interface ApiKeys {
 }
 
 /** A key of the configuration, known by its value. */
-class Entry {
+class Entry implements KeyEntry {
   readonly key: string;
   name: string;
   scopes: ReadonlySet<KeyScope>;
+  apps: KeyApplications;
   /** A flag and no time: this stands on the path of every check, and reading the clock would cost more than the rest. */
   used = false;
   readonly #holders = new Map<KeyScope, Holder>();
 
-  constructor(name: string, key: string, scopes: ReadonlySet<KeyScope>) {
+  constructor({ name, key, scopes, apps }: KeyEntry) {
     this.name = name;
     this.key = key;
     this.scopes = scopes;
+    this.apps = apps;
   }
 
   opens(scope: KeyScope): boolean {
@@ -83,13 +113,14 @@ class Entry {
     return holder;
   }
 
-  /** Takes the name and the scopes that the key has now. Returns whether either has changed. */
-  become({ name, scopes }: Entry): boolean {
-    const isSame =
-      name === this.name && scopes.size === this.scopes.size && [...scopes].every((one) => this.scopes.has(one));
+  /** Takes the name, the scopes and the applications that the key has now. Returns whether any has changed. */
+  become({ name, scopes, apps }: Entry): boolean {
+    const isAsWide = isSameSet(apps, this.apps);
+    const isSame = isAsWide && name === this.name && isSameSet(scopes, this.scopes);
     this.name = name;
     this.scopes = scopes;
-    for (const [scope, holder] of this.#holders) if (!this.opens(scope)) this.#end(scope, holder);
+    this.apps = apps;
+    for (const [scope, holder] of this.#holders) if (!isAsWide || !this.opens(scope)) this.#end(scope, holder);
     return !isSame;
   }
 
@@ -105,6 +136,11 @@ class Entry {
   }
 }
 
+function isSameSet(one: ReadonlySet<string> | null, other: ReadonlySet<string> | null): boolean {
+  if (one === null || other === null) return one === other;
+  return one.size === other.size && [...one].every((member) => other.has(member));
+}
+
 /** Those who were admitted to a scope by a key. */
 class Holder implements KeyHolder {
   readonly #entry: Entry;
@@ -116,6 +152,10 @@ class Holder implements KeyHolder {
 
   get name(): string {
     return this.#entry.name;
+  }
+
+  get apps(): KeyApplications {
+    return this.#entry.apps;
   }
 
   readonly stillAdmitted = (): boolean => {
@@ -130,11 +170,7 @@ const ALL_SCOPES: ReadonlySet<KeyScope> = new Set(KEY_SCOPES);
 const IN_FACTS: ReadonlySet<KeyScope> = new Set(['check', 'watch']);
 /** The scopes that need no key where none is configured; `/api/internal/*` needs the key in dataDir even then. */
 export const OPEN_WITHOUT_KEYS: ReadonlySet<KeyScope> = new Set(['check', 'metrics']);
-const PRODUCTION_LENGTH = 24;
-const MAX_LENGTH = 1024;
 const LENGTH_BYTES = 4;
-/** The characters that every proxy passes on unchanged; a comma would start a second header. */
-const CARRIABLE = /^[\x21-\x2b\x2d-\x7e]+$/;
 const FILE = 'internal-api-key';
 
 /** The name of the key that a start without configured keys makes for itself. */
@@ -145,7 +181,7 @@ export function apiKeyFaults(config: Pick<Config, 'production' | 'internal'>): F
   return parseEntries(config.internal.apiKeys, config.production).problems.map((problem) => ({
     key: 'internal.apiKeys',
     variable: 'INTERNAL_API_KEY',
-    problem: `${problem}; for example billing:check+notify:a-long-random-text`,
+    problem: `${problem}; for example billing:check+notify@billing:a-long-random-text`,
   }));
 }
 
@@ -164,7 +200,7 @@ export function createApiKeys(
   let gone: Entry[] = [];
   const stillOpen = (): boolean => !configured;
 
-  const authorize = (value: string | undefined, scope: KeyScope): KeyHolder | null => {
+  const authorizeAny = (value: string | undefined, scope: KeyScope): KeyHolder | null => {
     if (value === undefined) {
       if (!configured && OPEN_WITHOUT_KEYS.has(scope)) return null;
       throw new UsherError('UNAUTHENTICATED', 'This call needs an internal API key in the header x-internal-api-key.');
@@ -179,13 +215,22 @@ export function createApiKeys(
     entry.used = true;
     return entry.holder(scope);
   };
+  const authorize = (value: string | undefined, scope: KeyScope): KeyHolder | null => {
+    const holder = authorizeAny(value, scope);
+    if (holder !== null) refuseOtherApplications(holder, []);
+    return holder;
+  };
 
   return {
     get configured() {
       return configured;
     },
     get records() {
-      return entries.map(({ name, scopes }) => ({ name, scopes: [...scopes] }));
+      return entries.map(({ name, scopes, apps }) => ({
+        name,
+        scopes: [...scopes],
+        apps: apps === null ? null : [...apps],
+      }));
     },
     takeUsed() {
       const used = [...gone, ...entries].filter((entry) => entry.used);
@@ -194,7 +239,13 @@ export function createApiKeys(
       return [...new Set(used.map(({ name }) => name))];
     },
     authorize,
-    admit: (value, scope) => authorize(value, scope)?.stillAdmitted ?? stillOpen,
+    authorizeAny,
+    admit(value, scope, about) {
+      if (about === undefined) return authorize(value, scope)?.stillAdmitted ?? stillOpen;
+      const holder = authorizeAny(value, scope);
+      if (holder === null) return stillOpen;
+      return holder.apps === null ? holder.stillAdmitted : narrowed(holder, about);
+    },
     stillOpen,
     replace(next, nextLocalKey) {
       const { kept, ended, changes } = merge(entries, entriesOf(next, nextLocalKey));
@@ -207,11 +258,22 @@ export function createApiKeys(
   };
 }
 
+/** The admission of a caller whose key is narrowed: each request is looked into. */
+function narrowed<R>(holder: KeyHolder, about: (request: R) => readonly string[]): Admission<R> {
+  return (request) => {
+    if (!holder.stillAdmitted()) return false;
+    if (request !== undefined) refuseOtherApplications(holder, about(request));
+    return true;
+  };
+}
+
 function entriesOf(config: Pick<Config, 'production' | 'internal'>, localKey: string | null): Entry[] {
   const { entries, problems } = parseEntries(config.internal.apiKeys, config.production);
   if (problems.length > 0) throw new Error(`internal.apiKeys: ${problems.join('; ')}`);
   const isLocal = entries.length === 0 && localKey !== null;
-  return isLocal ? [new Entry(LOCAL_NAME, localKey, ALL_SCOPES)] : entries;
+  return isLocal
+    ? [new Entry({ name: LOCAL_NAME, key: localKey, scopes: ALL_SCOPES, apps: null })]
+    : entries.map((entry) => new Entry(entry));
 }
 
 /** The next keys, with those of before where the value is the same: their callers are not disturbed. */
@@ -243,60 +305,6 @@ function merge(
 /** The key for `/api/internal/*` of a start without configured keys: made once and kept in dataDir (docs/reference/callers.md#internal-keys). */
 export function keepLocalKey(dataDir: string, clock: Pick<Clock, 'bytes'>): string {
   return keepSecret({ dataDir, file: FILE, make: () => clock.bytes(32).toString('base64url'), clock });
-}
-
-/** `key` (all scopes) or `name:scope+scope:key`. */
-function parseEntries(raw: readonly string[], production: boolean): { entries: Entry[]; problems: string[] } {
-  const entries: Entry[] = [];
-  const problems: string[] = [];
-  raw.forEach((text, index) => {
-    const place = `entry ${index + 1}`;
-    const parts = text.split(':');
-    if (parts.length === 2) {
-      problems.push(`${place} must be a key, or name:scope+scope:key (a key alone must not contain ":")`);
-      return;
-    }
-    const bare = parts.length === 1;
-    const name = bare ? `key-${index + 1}` : (parts[0] ?? '');
-    const scopes = bare ? [...KEY_SCOPES] : (parts[1] ?? '').split('+');
-    const key = bare ? text : parts.slice(2).join(':');
-    const wrong = [...nameProblems(name), ...scopeProblems(scopes), ...keyProblems(key, production)];
-    if (entries.some((other) => other.name === name)) wrong.push('repeats the name of an earlier entry');
-    if (entries.some((other) => other.key === key)) wrong.push('repeats the key of an earlier entry');
-    problems.push(...wrong.map((problem) => `${place} ${problem}`));
-    entries.push(new Entry(name, key, new Set(scopes.filter(isScope))));
-  });
-  return { entries, problems };
-}
-
-function nameProblems(name: string): string[] {
-  return isSlug(name)
-    ? []
-    : ['must begin with a name: lower-case letters and digits, with single . _ - between them, at most 64 characters'];
-}
-
-function scopeProblems(scopes: readonly string[]): string[] {
-  const problems: string[] = [];
-  const known = KEY_SCOPES.join(', ');
-  const unknown = scopes.filter((scope) => !isScope(scope));
-  // Without a name the key stands in the place of the scopes: do not print what may be a key.
-  if (unknown.length > 0) problems.push(`has an unknown scope; the scopes are ${known}`);
-  if (new Set(scopes).size !== scopes.length) problems.push('has a scope twice');
-  return problems;
-}
-
-function keyProblems(key: string, production: boolean): string[] {
-  if (key === '') return ['has no key'];
-  if (!CARRIABLE.test(key)) return ['has a key with characters other than printable ASCII, or with a space or comma'];
-  if (key.length > MAX_LENGTH) return [`has a key of more than ${MAX_LENGTH} characters`];
-  if (production && key.length < PRODUCTION_LENGTH) {
-    return [`has a key of fewer than ${PRODUCTION_LENGTH} characters, too short for production`];
-  }
-  return [];
-}
-
-function isScope(text: string): text is KeyScope {
-  return (KEY_SCOPES as readonly string[]).includes(text);
 }
 
 /**

@@ -151,6 +151,7 @@ function tell(log: DecisionLog, { checks }: BatchCheckFields, answer: BatchCheck
 }
 
 export const batchCheck: Rpc<BatchCheckFields, BatchCheckAnswer, typeof BatchCheckResponseSchema> = {
+  about: ({ checks }) => checks.map(({ app }) => app),
   ask: logged(ask, tell),
   toMessage: ({ decisions, levels, revision }) => ({
     results: decisions.map((decision, index) => decided(decision, isAllowed(decision, levels[index] as Level))),

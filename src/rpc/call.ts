@@ -74,8 +74,15 @@ export interface CheckFields extends SubjectFields {
 
 /** One RPC. `ask` is synchronous when it can be; it throws, or rejects with, UsherError. */
 export interface Rpc<Q, A, O extends DescMessage> {
+  /** The applications that a request is about: a key may be narrowed to some (docs/reference/callers.md#internal-keys). */
+  readonly about: (request: Q) => readonly string[];
   readonly ask: (engine: PermissionEngine, request: Q, call: Call) => MaybePromise<A>;
   readonly toMessage: (answer: A) => MessageInitShape<O>;
+}
+
+/** What a question about one application is about. */
+export function ofOne({ app }: { readonly app: string }): readonly string[] {
+  return [app];
 }
 
 /** The same question, whose answer the decision log is told of. */

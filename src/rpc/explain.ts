@@ -45,6 +45,7 @@ function tell(log: DecisionLog, { check }: ExplainFields, answer: ExplainAnswer)
 }
 
 export const explain: Rpc<ExplainFields, ExplainAnswer, typeof ExplainResponseSchema> = {
+  about: ({ check }) => (check === undefined ? [] : [check.app]),
   ask: logged(ask, tell),
   toMessage: ({ allowed, decision, revision, rules, override, roles, known }) => ({
     ...decided(decision, allowed),

@@ -16,6 +16,7 @@ import {
 import {
   type Call,
   type Fields,
+  ofOne,
   optionsOf,
   type PageSize,
   type PermissionEngine,
@@ -74,6 +75,7 @@ function ask<Q extends SubjectsFields | ResourcesFields, A extends object, P>({
 }
 
 export const listSubjects: Rpc<SubjectsFields, SubjectsPage, typeof ListSubjectsResponseSchema> = {
+  about: ofOne,
   ask: ask({
     size: SUBJECTS_PAGE,
     read: readForSubjects,
@@ -90,6 +92,7 @@ export const listSubjects: Rpc<SubjectsFields, SubjectsPage, typeof ListSubjects
 };
 
 export const listResources: Rpc<ResourcesFields, ResourcesPage, typeof ListResourcesResponseSchema> = {
+  about: ofOne,
   ask: ask({
     size: RESOURCES_PAGE,
     read: readForResources,

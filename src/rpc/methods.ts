@@ -23,6 +23,7 @@ import {
   type Fields,
   logged,
   type MaybePromise,
+  ofOne,
   optionsOf,
   type PermissionEngine,
   pathsOf,
@@ -161,10 +162,12 @@ type RequestOf<K extends UnaryName> = Fields<MessageShape<Methods[K]['input']>>;
 /** Every unary RPC of the service, by its name in generated code. */
 export const RPCS = {
   check: {
+    about: ofOne,
     ask: logged(check, tellOfCheck),
     toMessage: ({ allowed, decision, revision }: CheckAnswer) => ({ ...decided(decision, allowed), revision }),
   },
   bulkCheck: {
+    about: ofOne,
     ask: logged(bulkCheck, tellOfBulk),
     toMessage: ({ permissions, decisions, level, revision }: BulkCheckAnswer) => ({
       results: decisions.map((decision, index) => {
@@ -174,6 +177,7 @@ export const RPCS = {
     }),
   },
   effective: {
+    about: ofOne,
     ask: logged(effective, tellOfEffective),
     toMessage: ({ items, revision }: EffectiveAnswer) => ({
       permissions: items.map(({ tiered, groupName, level, ...item }) => ({
@@ -197,6 +201,12 @@ export const RPCS = {
 
 /** The methods with a single answer: gRPC and Connect serve them through `answersOf`. */
 export const UNARY = PermissionService.methods.filter(({ methodKind }) => methodKind === 'unary');
+
+/** The applications that a message of a method is about, by the method's name in generated code. */
+export const ABOUT = Object.fromEntries([
+  ...Object.entries(RPCS).map(([name, { about }]) => [name, about]),
+  ['watch', ({ apps }: { readonly apps: readonly string[] }) => apps],
+]) as Readonly<Record<UnaryName | 'watch', (request: never) => readonly string[]>>;
 
 /** An RPC as a generic transport calls it: a request message in, a response message out. */
 export type Answer = (request: never, call: Call) => MaybePromise<Record<string, unknown>>;

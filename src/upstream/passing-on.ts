@@ -39,7 +39,7 @@ function passUnary(
   const index = METHODS.indexOf(name);
   return (call, callback) => {
     try {
-      authorize(apiKey(call.metadata));
+      authorize(apiKey(call.metadata))?.(call.request);
     } catch (error) {
       const refused = failure(error, index, requestIdOf(call.metadata), log);
       metrics.answered(index, refused.code);

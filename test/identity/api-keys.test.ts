@@ -33,6 +33,11 @@ describe('configured keys', () => {
     ['unknown scope', [`billing:check+admin:${SECRET}`], /entry 1 has an unknown scope; the scopes are check, notify/],
     ['no scope', [`billing::${SECRET}`], /has an unknown scope/],
     ['scope twice', [`billing:check+check:${SECRET}`], /has a scope twice/],
+    ['no application', [`billing:check@:${SECRET}`], /behind @ that is not a list of application codes/],
+    ['an application that is no code', [`billing:check@Mine:${SECRET}`], /behind @ that is not/],
+    ['two @', [`billing:check@a@b:${SECRET}`], /behind @ that is not/],
+    ['no scope before @', [`billing:@mine:${SECRET}`], /has an unknown scope/],
+    ['application twice', [`billing:check@a+a:${SECRET}`], /has an application twice/],
     ['no name', [`:check:${SECRET}`], /must begin with a name/],
     ['name with capitals', [`Billing:check:${SECRET}`], /must begin with a name/],
     ['no key', ['billing:check:'], /has no key/],
@@ -216,4 +221,38 @@ test('a comparison is cheap enough for the path of every check', () => {
   const best = Math.min(...Array.from({ length: 5 }, () => run(100_000)));
   // Some 150 ns when the machine is quiet; the margin is for one that is not.
   expect(best).toBeLessThan(2000);
+});
+
+describe('narrowed keys', () => {
+  const entry = (apps: string) => `billing:check+watch${apps}:${SECRET}`;
+  const asks = (ring: ReturnType<typeof keys>, ...apps: string[]) =>
+    outcome(() => {
+      const admission = ring.admit(SECRET, 'check', () => apps);
+      return { name: String(admission('request')) };
+    });
+
+  test('admit what is about their applications alone', () => {
+    const ring = keys([entry('@a+b')]);
+    expect([asks(ring, 'a'), asks(ring, 'b', 'a')]).toEqual(['true', 'true']);
+    expect([asks(ring), asks(ring, 'c'), asks(ring, 'a', 'c')]).toEqual(['KEY_SCOPE', 'KEY_SCOPE', 'KEY_SCOPE']);
+    expect(outcome(() => ring.authorize(SECRET, 'check'))).toBe('KEY_SCOPE');
+    expect(outcome(() => ring.authorizeAny(SECRET, 'check'))).toBe('billing');
+    expect(outcome(() => ({ name: String(ring.admit(SECRET, 'watch')()) }))).toBe('KEY_SCOPE');
+    expect(ring.records).toEqual([{ name: 'billing', scopes: ['check', 'watch'], apps: ['a', 'b'] }]);
+  });
+
+  test.each([
+    ['narrowed', '', '@a'],
+    ['widened', '@a', ''],
+    ['given another application', '@a', '@b'],
+  ])('end their callers when they are %s by a reload', (_name, before, after) => {
+    const ring = keys([entry(before)]);
+    const admission = ring.admit(SECRET, 'check', () => ['a']);
+    expect(admission('request')).toBe(true);
+    const changes = ring.replace({ production: false, internal: { apiKeys: [entry(after)] } }, null);
+    expect(changes).toMatchObject({ changed: ['billing'] });
+    expect(admission('request')).toBe(false);
+    expect(admission()).toBe(false);
+    expect(asks(ring, 'c')).toBe(after === '' ? 'true' : 'KEY_SCOPE');
+  });
 });

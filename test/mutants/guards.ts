@@ -164,7 +164,7 @@ export const PEOPLE: readonly Mutant[] = [
   mutant(
     'checks ignore the bound account of an address',
     'directory/subjects.ts',
-    'if (binding !== null) return this.#refuseOther(caller, binding, requestId);',
+    'if (this.#policy.bindSubject) return this.#refuseOther(caller, requestId);',
     'void requestId;',
     'directory/subjects',
   ),
@@ -178,8 +178,8 @@ export const PEOPLE: readonly Mutant[] = [
   mutant(
     'a write binds an address to another account',
     'directory/accounts.ts',
-    'if (binding !== null) throw new IdentityConflict(before);',
-    'void before;',
+    'if (bound) throw new IdentityConflict(before);',
+    'void bound;',
     'directory/subjects',
   ),
   mutant(

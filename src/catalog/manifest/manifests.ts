@@ -41,6 +41,8 @@ export interface ApplyOptions {
    * of the plan do. Absent: a SuperAdmin or a key, for any application.
    */
   within?: string;
+  /** Throws for an application that the actor's key is not for. */
+  refuseOther?: ((app: string) => void) | undefined;
   requestId?: string | null;
   onProgress?: Progress;
   /** Gives up before the commit, rolling everything back. */
@@ -109,6 +111,7 @@ export class Manifests {
     const { signal, within } = options;
     const { manifest, issues, places } = await parseManifest(text, signal);
     if (manifest === null) throw refusal(issues, []);
+    options.refuseOther?.(manifest.application.code);
     try {
       if (within !== undefined && manifest.application.code !== within) {
         const message = `must be ${within}, the application in the path`;

@@ -21,8 +21,8 @@ import type { Request, RequestHandler } from 'express';
 import { toUsherError, type UsherError, validationFailed } from '../../base/errors.ts';
 import type { WatchStream } from '../../engine/watch.ts';
 import { PermissionService } from '../../gen/usher/permission/v1/permission_pb.ts';
-import type { KeyHolder, KeyScope } from '../../identity/api-keys.ts';
-import { type Answer, answersOf, UNARY } from '../../rpc/methods.ts';
+import { type KeyHolder, type KeyScope, refuseOtherApplications } from '../../identity/api-keys.ts';
+import { ABOUT, type Answer, answersOf, UNARY } from '../../rpc/methods.ts';
 import { PROTO } from '../../rpc/naming.ts';
 import { openWatch, toWatchResponse } from '../../rpc/watch.ts';
 import { type Admission, admit, type Entrance } from '../middleware/admit.ts';
@@ -41,7 +41,12 @@ export interface ConnectOptions extends Admission {
   readonly unproven: UnprovenBodies;
 }
 
-const entrance = (scope: KeyScope): Entrance => ({ guard: key(scope) as Guard<unknown>, refusal: null, counted: true });
+const entrance = (scope: KeyScope): Entrance => ({
+  guard: key(scope) as Guard<unknown>,
+  refusal: null,
+  counted: true,
+  narrowable: true,
+});
 
 /** The checks of a call of one method, before Connect reads it. */
 interface Door {
@@ -172,7 +177,10 @@ async function* oneChunk(body: Buffer): AsyncIterable<Uint8Array> {
 
 function implementation(services: Services): Partial<ServiceImpl<typeof PermissionService>> {
   const answers = answersOf(services.engine);
-  const methods = UNARY.map(({ localName }) => [localName, bridged(answers[localName as keyof typeof answers])]);
+  const methods = UNARY.map(({ localName }) => {
+    const name = localName as keyof typeof answers;
+    return [localName, bridged(answers[name], ABOUT[name])];
+  });
   return { ...Object.fromEntries(methods), watch: watchBridged(services) } as ServiceImpl<typeof PermissionService>;
 }
 
@@ -184,6 +192,7 @@ function watchBridged({ watch, keys }: Services): ServiceImpl<typeof PermissionS
     const leave = (): void => stream?.end();
     let stream: WatchStream | undefined;
     try {
+      refuseOthers(exchange, request.apps);
       stream = openWatch(watch, request, PROTO, stillAdmitted);
       signal.addEventListener('abort', leave, { once: true });
       for await (const batch of stream) yield toWatchResponse(batch);
@@ -199,11 +208,15 @@ function watchBridged({ watch, keys }: Services): ServiceImpl<typeof PermissionS
 }
 
 /** An answer within the deadline; every failure becomes a Connect error. */
-function bridged(answer: Answer): (request: never, context: HandlerContext) => Promise<Record<string, unknown>> {
+function bridged(
+  answer: Answer,
+  about: (request: never) => readonly string[],
+): (request: never, context: HandlerContext) => Promise<Record<string, unknown>> {
   return async (request, { signal, values }) => {
     // The caller is already admitted; checked again, so that the key check never depends on Connect's options.
     const exchange = exchangeOf(values);
     try {
+      refuseOthers(exchange, about(request));
       const work = Promise.resolve(answer(request, { naming: PROTO, signal }));
       return await exchange.within(DEADLINE_MS.call, work);
     } catch (error) {
@@ -212,6 +225,11 @@ function bridged(answer: Answer): (request: never, context: HandlerContext) => P
       throw connectError(exchange, toUsherError(error));
     }
   };
+}
+
+/** Throws KEY_SCOPE for a caller whose key is narrowed to other applications. */
+function refuseOthers({ caller }: Exchange, apps: readonly string[]): void {
+  if (caller !== null) refuseOtherApplications(caller as KeyHolder, apps);
 }
 
 /** The exchange of an admitted call; throws the error of any other. */

@@ -2,6 +2,7 @@
 
 import { UsherError } from '../../base/errors.ts';
 import { normalizeEmail } from '../../base/grammar.ts';
+import { refuseOtherApplications } from '../../identity/api-keys.ts';
 import { bringsSecret, type Guard, type GuardRequest } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
 import type { Services } from '../services.ts';
@@ -20,6 +21,8 @@ export interface Entrance {
   readonly guard: Guard<unknown>;
   /** The audit action of a write that the guard refused an identified caller. */
   readonly refusal: string | null;
+  /** Whether it is said what a request is about: otherwise callers with a narrowed key are refused. */
+  readonly narrowable: boolean;
   /** Whether requests of unidentified callers are counted by address. */
   readonly counted: boolean;
 }
@@ -71,7 +74,7 @@ async function admitCounted(
 function permit(
   { services, site }: Admission,
   exchange: Exchange,
-  { guard, refusal }: Entrance,
+  { guard, refusal, narrowable }: Entrance,
   request: GuardView,
   caller: unknown,
 ): unknown {
@@ -80,12 +83,18 @@ function permit(
   const refused = (error: unknown): Promise<never> => refuse(services, refusal, request, actor, error);
   try {
     if (refusesBrowser(guard, caller)) refuseBrowser(site, exchange.req);
+    if (!narrowable) refuseNarrowed(guard, caller);
     const permitted = guard.permit?.(services, request, caller);
     if (permitted === undefined) return caller;
     return exchange.within(DEADLINE_MS.call, permitted).then(() => caller, refused);
   } catch (error) {
     return refused(error);
   }
+}
+
+function refuseNarrowed(guard: Guard<unknown>, caller: unknown): void {
+  const holder = guard.key?.(caller);
+  if (holder) refuseOtherApplications(holder, []);
 }
 
 function refusesBrowser(guard: Guard<unknown>, caller: unknown): boolean {

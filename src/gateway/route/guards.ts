@@ -70,6 +70,11 @@ export interface Guard<C> {
   permit?(services: Services, request: GuardRequest, caller: C): Promise<unknown> | undefined;
   /** Whether a refused call guessed a secret; absent where every wrong credential beside one is a guess. */
   isGuess?(services: Services, request: GuardRequest): boolean;
+  /**
+   * Of guards that admit narrowed keys: the applications of the caller's. The route must say what a request is about (`concerns`), or such a
+   * caller is refused.
+   */
+  key?(caller: C): Pick<KeyHolder, 'name' | 'apps'> | null;
   /** For audit records and rate limits: `user:<email>`, `key:<name>`; null for nobody in particular. */
   actor(caller: C): string | null;
 }
@@ -123,8 +128,9 @@ export function key(scope: KeyScope): Guard<KeyHolder | null> {
     scheme: 'internalKey',
     errors: ['UNAUTHENTICATED', 'KEY_SCOPE', 'BROWSER_NOT_ALLOWED'],
     browsers: false,
-    identify: ({ keys }, request) => keys.authorize(request.header(KEY_HEADER), scope),
+    identify: ({ keys }, request) => keys.authorizeAny(request.header(KEY_HEADER), scope),
     permit: onlyLocally,
+    key: (holder) => holder,
     actor: keyActor,
   };
 }
@@ -142,6 +148,7 @@ export function keyIfSent(scope: KeyScope): Guard<KeyHolder | null> {
       const value = request.header(KEY_HEADER);
       return value === undefined ? null : keys.authorize(value, scope);
     },
+    key: (holder) => holder,
     actor: keyActor,
   };
 }

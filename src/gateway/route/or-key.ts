@@ -1,13 +1,15 @@
 /** Guards that take an internal API key beside, or in place of, another credential. */
 
 import { UsherError } from '../../base/errors.ts';
-import type { KeyHolder, KeyScope } from '../../identity/api-keys.ts';
+import type { KeyApplications, KeyHolder, KeyScope } from '../../identity/api-keys.ts';
 import type { Caller } from '../../identity/tokens.ts';
 import { type Guard, KEY_HEADER, key } from './guards.ts';
 
 /** A pipeline, by the name of its internal API key. */
 export interface KeyCaller {
   readonly key: string;
+  /** The applications that the key is narrowed to; null: all. */
+  readonly apps: KeyApplications;
 }
 
 export function isKeyCaller(caller: Caller | KeyCaller): caller is KeyCaller {
@@ -30,11 +32,12 @@ export function orKey(scope: KeyScope, guard: Guard<Caller>): Guard<Caller | Key
     identify: (services, request) => {
       const value = request.header(KEY_HEADER);
       if (value === undefined) return guard.identify(services, request);
-      const holder = services.keys.authorize(value, scope);
+      const holder = services.keys.authorizeAny(value, scope);
       if (holder === null) throw new Error('the key that was sent has no holder');
-      return { key: holder.name };
+      return { key: holder.name, apps: holder.apps };
     },
     refusesBrowsers: isKeyCaller,
+    key: (caller) => (isKeyCaller(caller) ? { name: caller.key, apps: caller.apps } : null),
     permit: (services, request, caller) =>
       isKeyCaller(caller) ? undefined : guard.permit?.(services, request, caller),
     actor: (caller) => (isKeyCaller(caller) ? `key:${caller.key}` : guard.actor(caller)),
@@ -55,9 +58,9 @@ export function keyOrBearer(scope: KeyScope): Guard<KeyHolder | null> {
     identify: ({ keys }, request) => {
       const authorization = request.header('authorization');
       const value = request.header(KEY_HEADER);
-      if (value !== undefined || authorization === undefined) return keys.authorize(value, scope);
+      if (value !== undefined || authorization === undefined) return keys.authorizeAny(value, scope);
       const [, bearer] = BEARER_KEY.exec(authorization) ?? [];
-      if (bearer !== undefined) return keys.authorize(bearer, scope);
+      if (bearer !== undefined) return keys.authorizeAny(bearer, scope);
       throw new UsherError(
         'UNAUTHENTICATED',
         'Send the internal API key as Authorization: Bearer <key>, or in the header x-internal-api-key.',

@@ -36,7 +36,7 @@ export function askedByProxy(userHeader: string): Guard<AskedAbout> {
     ignoresOrigin: true,
     identify: (services, request) => {
       const sent = request.header(KEY_HEADER);
-      const holder = sent === undefined ? null : services.keys.authorize(sent, 'check');
+      const holder = sent === undefined ? null : services.keys.authorizeAny(sent, 'check');
       // An empty header is what some proxies make of none.
       const name = request.header(userHeader) || null;
       const authorization = request.header('authorization');
@@ -54,7 +54,7 @@ export function askedByProxy(userHeader: string): Guard<AskedAbout> {
       }
       return {
         email: name,
-        key: holder ?? services.keys.authorize(undefined, 'check'),
+        key: holder ?? services.keys.authorizeAny(undefined, 'check'),
         token: null,
         isAmbiguous: false,
       };
@@ -66,12 +66,13 @@ export function askedByProxy(userHeader: string): Guard<AskedAbout> {
     },
     isGuess: ({ keys }, request) => {
       try {
-        return keys.authorize(request.header(KEY_HEADER), 'check') === null;
+        return keys.authorizeAny(request.header(KEY_HEADER), 'check') === null;
       } catch (error) {
         // A key without the scope is a real one.
         return !(error instanceof UsherError && error.code === 'FORBIDDEN');
       }
     },
+    key: ({ key: holder }) => holder,
     actor: ({ key: holder, token }) => {
       if (holder !== null) return `key:${holder.name}`;
       return token === null ? null : `user:${token.email}`;

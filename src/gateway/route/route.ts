@@ -131,6 +131,9 @@ export interface Input<C, P, Q, B, H extends RequestHeader> {
   ifRevision?: RevisionToken | undefined;
 }
 
+/** What of a request says which applications it is about. */
+export type Requested<P, B> = Pick<Input<unknown, P, unknown, B, RequestHeader>, 'params' | 'body'>;
+
 /** The type that a handler returns for its envelope and a response schema of type T. */
 export type Payload<E extends Envelope, T> = E extends EmptyEnvelope
   ? undefined
@@ -210,6 +213,11 @@ interface RouteSpec<
   readonly anyRequestId?: boolean;
   /** Whether the answer holds a token, a code or a link with one: compressed, its length would tell parts of it (BREACH). */
   readonly holdsSecret?: boolean;
+  /**
+   * Of a guard that takes a key: the codes of the applications that a request is about, so that a narrowed key may ask it. `within`: the
+   * handler compares them itself. Absent: what is about all applications, which a narrowed key may not ask.
+   */
+  readonly concerns?: 'within' | ((request: Requested<z.output<P>, BodyOf<B>>) => readonly string[]);
   readonly handle: (
     services: Services,
     input: Input<C, z.output<P>, z.output<Q>, BodyOf<B>, H>,
@@ -246,6 +254,7 @@ export interface Route {
   readonly holdsSecret: boolean;
   /** True: each of its requests is a dear read; else those with one of these parameters are. */
   readonly dear: Dear;
+  readonly concerns: 'within' | ((request: Requested<unknown, unknown>) => readonly string[]) | null;
   readonly handle: (services: Services, input: Input<unknown, unknown, unknown, unknown, RequestHeader>) => unknown;
   readonly dryRun: boolean;
   /** Answers `?dryRun=true` (dry-run.ts); null for routes without dry runs. */
@@ -275,6 +284,8 @@ export function defineRoute<
   if ((envelope.kind === 'empty') !== (spec.response === undefined)) {
     throw fault('a response schema belongs to every envelope but the empty one');
   }
+  if (spec.concerns !== undefined && spec.guard.key === undefined)
+    throw fault('`concerns` belongs to a guard with keys');
   if (spec.method === 'get' && spec.body !== undefined) throw fault('a GET takes no body');
   for (const name of ['unsafe', 'everyMethod'] as const) {
     if (spec.method !== 'get' && spec[name] !== undefined) throw fault(`\`${name}\` belongs to a GET`);
@@ -309,6 +320,7 @@ export function defineRoute<
     dear: spec.dear ?? searchesOf(spec.query),
     // The one place where the types of the parts are dropped: router.ts passes what these very schemas have checked.
     handle: spec.handle as unknown as Route['handle'],
+    concerns: (spec.concerns ?? null) as Route['concerns'],
     dryRun: spec.dryRun ?? false,
     rehearsal: null,
   };

@@ -19,12 +19,15 @@ import { AppParams } from '../route/fields.ts';
 import { keyOrBearer } from '../route/or-key.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
+const ofPath = ({ params }: { readonly params: { readonly appCode: string } }) => [params.appCode];
+
 /** What all questions have in common. */
 const question = {
   method: 'post',
   tag: 'AuthZEN',
   guard: keyOrBearer('check'),
   params: AppParams,
+  concerns: ofPath,
   headers: ['usher-min-revision'],
   envelope: bare,
   quiet: true,
@@ -141,6 +144,7 @@ const metadata = defineRoute({
   description: 'Built from `publicUrl`. 404 for an application that does not exist.',
   guard: keyOrBearer('check'),
   params: AppParams,
+  concerns: ofPath,
   envelope: bare,
   response: Metadata,
   errors: ['NOT_FOUND'],

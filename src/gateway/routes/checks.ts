@@ -50,6 +50,7 @@ const check = defineRoute({
   description:
     'Answers whether the user holds the permission in the application, globally or for one record. An unknown application is denied, and so is an unknown permission unless the application has `strictCodes` (UNKNOWN_CODE). An error is not an answer: treat the user as denied for this request.',
   body: CheckQuestion,
+  concerns: ({ body }) => [body.app],
   response: z.object({ allowed: z.boolean() }),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
@@ -73,6 +74,7 @@ const bulkCheck = defineRoute({
   summary: 'Check several permissions of a user',
   description: 'One answer for each distinct code, all at one revision.',
   body: BulkQuestion,
+  concerns: ({ body }) => [body.app],
   limit: 'list',
   response: z.record(z.string(), z.boolean()),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
@@ -92,6 +94,7 @@ const effective = defineRoute({
   description:
     'Every permission that the application defines, by group (those without one last), then code. Empty for an unknown application.',
   body: EffectiveQuestion,
+  concerns: ({ body }) => [body.app],
   response: z.array(EffectivePermission),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
@@ -108,6 +111,7 @@ const batchCheck = defineRoute({
   description:
     'Answers each check in order, all at one revision: one call for a page of rows. A malformed check refuses the whole call and is named (`checks.3.resourceId`).',
   body: z.strictObject({ checks: checksField(CheckQuestion) }),
+  concerns: ({ body }) => body.checks.map(({ app }) => app),
   limit: 'list',
   response: z.object({ results: z.array(CheckResult) }),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
@@ -147,6 +151,7 @@ const explain = defineRoute({
   description:
     'Answers one check with the result of each of the six rules, read from the database and never from a cache of decisions. `strictCodes` refuses nothing here: `known` says what exists.',
   body: CheckQuestion,
+  concerns: ({ body }) => [body.app],
   response: Explanation,
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
   example: {

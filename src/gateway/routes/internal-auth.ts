@@ -14,6 +14,7 @@ const applicationEvent = defineRoute({
   description:
     'For applications whose backend records logins instead of the front end. Use only one of the two, or each login counts twice. `activity` updates only the last activity, at most once in five minutes; `logout` adds an event and an audit record.',
   guard: key('events'),
+  concerns: ({ body }) => [body.appCode],
   body: z.strictObject({
     email,
     appCode: z.string(),

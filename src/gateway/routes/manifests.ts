@@ -5,6 +5,7 @@ import { unknownApplication } from '../../administration/records.ts';
 import { isApplicationCode } from '../../base/grammar.ts';
 import type { ApplyOptions, Manifests } from '../../catalog/manifest/manifests.ts';
 import { KINDS } from '../../catalog/manifest/steps.ts';
+import { refuseOtherApplications } from '../../identity/api-keys.ts';
 import { rawText } from '../route/bodies.ts';
 import { IF_REVISION, Impact, readIfRevision } from '../route/dry-run.ts';
 import {
@@ -108,7 +109,7 @@ function withOwnDryRun(route: Route): Route {
 
 async function apply(
   manifests: Pick<Manifests, 'apply'>,
-  by: Pick<ApplyOptions, 'actor' | 'within'>,
+  by: Pick<ApplyOptions, 'actor' | 'within' | 'refuseOther'>,
   { query, body, header, requestId, signal, progress }: ApplyInput,
 ) {
   const { plan, revision, impact } = await manifests.apply(body.text, {
@@ -136,6 +137,8 @@ const applyManifest = defineRoute({
     'lines of `{"progress": {"done", "total"}}` come first. A key with the scope `manifest` may apply everything that a SuperAdmin may, to `auth` too.',
   ].join(' '),
   guard: orKey('manifest', superAdmin),
+  // It is read once, by the one who carries it out.
+  concerns: 'within',
   refusal: 'manifest.applied.refused',
   query: applyQuery,
   body: manifestBody,
@@ -147,7 +150,10 @@ const applyManifest = defineRoute({
   example: { body: EXAMPLE },
   handle: ({ manifests }, input) => {
     const { caller } = input;
-    return apply(manifests, { actor: isKeyCaller(caller) ? caller : { email: caller.email } }, input);
+    if (!isKeyCaller(caller)) return apply(manifests, { actor: { email: caller.email } }, input);
+    const { key, apps } = caller;
+    const refuseOther = (app: string) => refuseOtherApplications({ name: key, apps }, [app]);
+    return apply(manifests, { actor: { key }, refuseOther }, input);
   },
 });
 
@@ -209,6 +215,7 @@ const exportManifest = defineRoute({
     'The input of `POST /api/manifests/apply`: applied with `prune` it restores exactly this state. In a stable order.',
   guard: orKey('manifest', applicationLevel('view')),
   params: AppParams,
+  concerns: ({ params }) => [params.appCode],
   envelope: manifestEnvelope,
   response: ExportAnswer,
   errors: ['NOT_FOUND'],

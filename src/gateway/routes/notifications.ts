@@ -90,6 +90,7 @@ const sendBySystem = defineRoute({
   description: DESCRIPTION,
   guard: key('notify'),
   body: z.strictObject({ appCode: applicationCode, ...fields }),
+  concerns: ({ body }) => [body.appCode],
   limit: 'list',
   status: 202,
   response: Sent,

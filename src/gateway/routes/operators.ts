@@ -11,6 +11,10 @@ import { answer, defineRoute, type Route } from '../route/route.ts';
 const Key = record('InternalKey', {
   name: z.string(),
   scopes: z.array(z.enum(KEY_SCOPES)),
+  apps: z
+    .array(z.string())
+    .nullable()
+    .meta({ description: 'The codes of the applications that it is narrowed to. Null: all.' }),
   lastUsedAt: timestamp.nullable().meta({
     description: 'The newest use by any instance, at most a minute late. Null: never used.',
   }),
@@ -26,10 +30,15 @@ const listKeys = defineRoute({
   guard: superAdmin,
   headers: ['if-none-match'],
   response: z.array(Key),
-  example: { response: [{ name: 'billing', scopes: ['check', 'notify'], lastUsedAt: '2026-01-05T08:30:00.000Z' }] },
+  example: {
+    response: [
+      { name: 'billing', scopes: ['check', 'notify'], apps: ['billing'], lastUsedAt: '2026-01-05T08:30:00.000Z' },
+    ],
+  },
   handle: async ({ keyUses }) => {
     const keys = (await keyUses.list()).map((key) => ({
       ...key,
+      apps: key.apps === null ? null : [...key.apps],
       scopes: KEY_SCOPES.filter((scope) => key.scopes.includes(scope)),
     }));
     return answer(keys, { etag: tagOf(keys) });

@@ -247,12 +247,15 @@ export class Streams implements Callers {
     const { service, outbound } = this.#host;
     const head = stream.head as Head;
     const { method, caller } = head;
-    // The message may have come long after the headers: the key may be gone.
-    if (!this.#admitting.admits(stream, method.authorize, caller)) return;
     const { index, handle } = method;
     const { metrics, log, traces } = service.calls.options;
     let answer: Buffer | Promise<Buffer>;
     try {
+      // The message may have come long after the headers: the key may be gone. A narrowed one is compared with the message.
+      if (caller.admission?.(message) !== true) {
+        if (!this.#admitting.admits(stream, method.authorize, caller)) return;
+        caller.admission?.(message);
+      }
       if (traces !== null) traces.begins(index, this, stream.id, head.traceparent);
       answer = handle(message);
     } catch (error) {

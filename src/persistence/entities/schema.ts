@@ -37,8 +37,8 @@ import { SendRequest } from './send-request.ts';
 import { Setting } from './setting.ts';
 import { Superadmin } from './superadmin.ts';
 import { Template } from './template.ts';
-import { UnresolvedEvent } from './unresolved-event.ts';
 import { TokenOrganization } from './token-organization.ts';
+import { UnresolvedEvent } from './unresolved-event.ts';
 import { UserRole } from './user-role.ts';
 
 /** Every table. The migrations create them; a test compares the two. */
