@@ -1,6 +1,7 @@
 /** Ensures that signed-in users have a profile as new as their token (docs/reference/people.md#profiles). */
 
 import { isStorableUrl } from '../base/grammar.ts';
+import { languageCodes } from '../base/language-tags.ts';
 import type { Tx } from '../persistence/database.ts';
 import {
   applyNames,
@@ -19,6 +20,8 @@ export interface SignedIn extends Account {
   readonly familyName: string | null;
   readonly name: string | null;
   readonly picture: string | null;
+  /** As the provider writes it; for a new profile alone. */
+  readonly locale: string | null;
 }
 
 /** The part of the configuration that concerns tokens. */
@@ -52,10 +55,16 @@ export async function makeProfiles(
   policy: TokenPolicy,
 ): Promise<Map<string, ProfileRow>> {
   const profiles = callers.map((caller) => {
-    const { email, picture } = caller;
+    const { email, picture, locale } = caller;
     const storable = picture !== null && isStorableUrl(picture, policy.allowHttp);
     const avatar = storable ? picture : null;
-    return { email, names: namesOf(caller), at: issuedAt(caller), picture: avatar };
+    return {
+      email,
+      names: namesOf(caller),
+      at: issuedAt(caller),
+      picture: avatar,
+      languages: locale === null ? [] : languageCodes(locale),
+    };
   });
   const made = await insertProfiles(tx, profiles);
   const claims = callers.flatMap((account) => {

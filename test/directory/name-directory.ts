@@ -41,6 +41,7 @@ export function caller(email: string, issuedAt: number, names: Partial<Names> = 
     subject: `sub-${email}`,
     issuedAt,
     picture: null,
+    locale: null,
     organization: null,
     givenName: names.firstName ?? null,
     familyName: names.lastName ?? null,

@@ -22,6 +22,7 @@ function caller(more: Partial<SignedIn>): SignedIn {
     familyName: 'Lee',
     name: 'Ann Lee',
     picture: null,
+    locale: null,
     ...more,
   };
 }

@@ -59,7 +59,7 @@ for (const kind of KINDS) {
             lastName: 'Lovelace',
             displayName: 'Ada L.',
             avatarUrl: 'https://img.example.com/a',
-            locale: null,
+            locale: 'cs',
             theme: 'system',
             timezone: null,
             brand,
@@ -167,6 +167,31 @@ for (const kind of KINDS) {
       });
       const { body } = await odd.get(ME);
       expect(body.data).toMatchObject({ firstName: null, lastName: null, displayName: null, avatarUrl: null });
+    });
+
+    test.each([
+      ['cs-CZ', 'cs'],
+      ['de_AT', 'de'],
+      ['no-NO', 'no'],
+      ['tlh', null],
+      ['\u0000', null],
+      ['x'.repeat(3000), null],
+      [7, null],
+    ])('a new profile takes the locale of its token: %j is %j', async (locale, stored) => {
+      const email = `locale-${String(stored)}-${String(locale).length}@example.com`;
+      const first = await asToken(usher, email, { locale });
+      expect((await first.get('/api/profile/me')).body.data.locale).toBe(stored);
+      const later = await asToken(usher, email, { locale: 'fr', iat: seconds(20) });
+      expect((await later.get('/api/profile/me')).body.data.locale).toBe(stored);
+    });
+
+    test('a registration locale goes before that of the token', async () => {
+      await alter(
+        usher.app.database,
+        sql`insert into registration_locale (email, org_id, locale) values ('registered@example.com', '1', 'cs')`,
+      );
+      const rest = await asToken(usher, 'registered@example.com', { locale: 'de' });
+      expect((await rest.get('/api/profile/me')).body.data.locale).toBe('cs');
     });
 
     test('a new profile takes the newest registration locale of the last 24 hours', async () => {

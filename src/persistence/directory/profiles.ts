@@ -53,13 +53,13 @@ const FIND_MANY = new Prepared<ProfileRow>(
 );
 
 /**
- * Lists of equal length: $1 e-mail, $2 to $4 names, $5 their time, $6 picture. In the order of the addresses, so that two writers of the
+ * Lists of equal length: $1 e-mail, $2 to $4 names, $5 their time, $6 picture, $7 codes of languages. In the order of the addresses, so that two writers of the
  * same people cannot deadlock. The people's rows are locked afterwards.
  */
 const INSERT_SQL = `
   with given as (
-    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[])
-      as g (email, first_name, last_name, display_name, names_changed_at, avatar_url)),
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[])
+      as g (email, first_name, last_name, display_name, names_changed_at, avatar_url, languages)),
   p as (
     insert into person (email, registered_at) select email, now() from given order by email collate "C"
     on conflict (email) do update set registered_at = coalesce(person.registered_at, excluded.registered_at)
@@ -68,8 +68,11 @@ const INSERT_SQL = `
     insert into profile
       (person_id, first_name, last_name, display_name, names_changed_at, avatar_url, locale)
     select p.id, g.first_name, g.last_name, g.display_name, g.names_changed_at, g.avatar_url,
-      (select r.locale from registration_locale r join language l on l.code = r.locale
-        where r.email = g.email and r.at > now() - interval '24 hours' order by r.at desc, r.org_id limit 1)
+      coalesce(
+        (select r.locale from registration_locale r join language l on l.code = r.locale
+          where r.email = g.email and r.at > now() - interval '24 hours' order by r.at desc, r.org_id limit 1),
+        (select l.code from unnest(string_to_array(g.languages, ' ')) with ordinality as w (code, n)
+          join language l on l.code = w.code order by w.n limit 1))
     from p join given g on g.email = p.email order by p.email on conflict (person_id) do nothing
     returning *)
   select ${COLUMNS}, null::text as issuer, null::text as subject from p join f on f.person_id = p.id`;
@@ -92,6 +95,8 @@ export interface NewProfile {
   picture?: string | null;
   /** The time of the names (a token's `iat`); null when the source does not say or has none. */
   at?: Date | null;
+  /** Codes of languages that the person reads, the best first. */
+  languages?: readonly string[];
 }
 
 /**
@@ -110,7 +115,8 @@ export async function ensureProfile(tx: Tx, profile: NewProfile): Promise<{ id: 
 
 /**
  * Creates the profiles of addresses that seem to have none, and their persons if necessary; each address once. The
- * brand is the default one, the locale the newest registration locale of the last 24 hours. By address; one that has a
+ * brand is the default one, the locale the newest registration locale of the last 24 hours, else the first of their languages that the
+ * registry has. By address; one that has a
  * profile is left out: another transaction created it meanwhile and has committed, because the insertion waited for that. They come
  * without an account.
  */
@@ -123,6 +129,7 @@ export async function insertProfiles(tx: Tx, profiles: readonly NewProfile[]): P
     of((one) => one.names?.displayName),
     of((one) => one.at?.toISOString()),
     of((one) => one.picture),
+    of((one) => one.languages?.join(' ')),
   ];
   const { rows } = await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(INSERT_SQL, values));
   return new Map(rows.map((row) => [row.email, row]));
