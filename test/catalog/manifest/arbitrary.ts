@@ -4,9 +4,9 @@ import type { ExportedManifest } from '../../../src/catalog/manifest/export.ts';
 /** Manifests that fit, by construction: few codes, so that any two of them overlap; texts of every kind. */
 
 const ENTITIES = ['project', 'document', 'constructor'];
-const PERMISSIONS = ['a', 'a:project', 'B.read', 'b.read', 'constructor', 'files/write', 'z-9'];
+const PERMISSIONS = ['a', 'a:project', 'B.read', 'b/read', 'constructor'];
 const TYPES = ['constructor', 'invoice.due'];
-const ROLES = ['lead', 'ROLE_GUEST', 'guest:EU', 'constructor'];
+const ROLES = ['ROLE_LEAD', 'guest:EU', 'constructor'];
 const PEOPLE = ['ada@example.com', 'ben@example.com', 'o.neil+x@a-b.example'];
 
 /** Text as people write it, and as nobody should. No NUL, no control characters but line breaks and tabs, no lone surrogates. */
