@@ -127,6 +127,7 @@ describe.each(['true', 'false'])('keys that are narrowed to an application (grpc
     ).toEqual(
       [
         'POST /api/check/cache/clear',
+        'POST /api/users/import',
         'PUT /api/internal/auth/profile-sync',
         'PUT /api/internal/auth/registration-locale',
         'GET /metrics',
