@@ -83,7 +83,7 @@ describe('manifests over REST', () => {
           action: 'create',
           kind: 'role',
           key: 'lead',
-          after: { code: 'lead', description: null, permissions: { a: 'edit' } },
+          after: { code: 'lead', name: null, description: null, permissions: { a: 'edit' } },
         },
         {
           action: 'create',
