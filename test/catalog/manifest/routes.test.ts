@@ -177,7 +177,7 @@ describe('manifests over REST', () => {
   test('faults are 400 with the place of every issue, and with their common reason', async () => {
     const { status, body } = await send(
       PATH,
-      'application: {code: studio}\nroles: [{code: A}, {code: lead, permissions: {zzz: edit}}]',
+      'application: {code: studio}\nroles: [{code: /}, {code: lead, permissions: {zzz: edit}}]',
     );
     expect(status).toBe(400);
     expect(body).toMatchObject({
