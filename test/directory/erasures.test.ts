@@ -66,6 +66,7 @@ for (const kind of KINDS) {
         pushSubscriptions: 1,
         registrationLocales: 1,
         providerEvents: 1,
+        refusedMails: 0,
         notifications: amounts.notifications,
         deliveriesWaiting: 0,
         deliveriesPast: amounts.notifications,

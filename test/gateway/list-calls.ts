@@ -197,6 +197,7 @@ export const CALLS: readonly ListCall[] = [
   root('GET /api/brands'),
   root('GET /api/languages'),
   root('GET /api/idp/admin/events'),
+  root('GET /api/idp/admin/mails'),
 ];
 
 /** What is read of one record, of the provider, of memory, or as a stream. */

@@ -62,6 +62,8 @@ const MORE = [
   `insert into registration_locale (email, org_id, locale, at)
     select 'new' || i || '@example.com', '1', 'en', now() - i * interval '1 second' from generate_series(1, 100000) i`,
   `insert into provider_event (source, outcome, event_type) select 'webhook', 'applied', 'user.updated' from generate_series(1, 5000)`,
+  `insert into refused_mail (hash, reason, message, body) select i::text, 'UNKNOWN_ORGANIZATION', 'words', repeat('b', 4000)
+    from generate_series(1, 1000) i`,
 ];
 
 const LISTED = Array.from({ length: 200 }, (_, i) => email(i * 400 + 1));

@@ -83,6 +83,7 @@ const GUARDS: Readonly<Record<string, Who>> = {
   // The identity provider's own: nobody here has its secret, or can sign as it does.
   webhookSecret: [],
   signature: [],
+  eventSignature: [],
   'key(check)': ['key(check)'],
   // A user's token is no key: 401.
   'key(check), or the key as bearer': ['key(check)'],
@@ -104,7 +105,7 @@ const GUARDS: Readonly<Record<string, Who>> = {
 };
 
 /** Guards that know the identity provider, and nobody else. */
-const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['webhookSecret', 'signature']);
+const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['webhookSecret', 'signature', 'eventSignature']);
 
 const EVERYBODY_403 = Object.fromEntries(CALLERS.map((caller) => [caller, 403 as const]));
 

@@ -57,6 +57,7 @@ describe('the authorisation matrix', () => {
       env: {
         INTERNAL_API_KEY: SCOPES.map((scope) => `${scope}:${scope}:${keyOf(scope)}`).join(','),
         IDP_WEBHOOK_SECRET: 'the-secret-of-the-webhook-here',
+        IDP_EVENT_SIGNING_KEYS: 'the-key-of-native-events-here',
         SUPERADMINS: 'superadmin@example.com',
       },
     });
