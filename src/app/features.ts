@@ -34,6 +34,7 @@ import { Administrators } from '../directory/administrators.ts';
 import { AppPreferences } from '../directory/app-preferences.ts';
 import { ApplicationEvents } from '../directory/application-events.ts';
 import { Erasures } from '../directory/erasures.ts';
+import { Moving } from '../directory/moving.ts';
 import { Offboarding } from '../directory/offboarding.ts';
 import { PeopleImport } from '../directory/people-import.ts';
 import { PermissionStreams } from '../directory/permission-streams.ts';
@@ -291,6 +292,7 @@ function buildDirectory(options: FeatureOptions, turns: WorkQueue) {
     users: new Users(database, { idpPublicUrl: config.idp.publicUrl, issuer: config.auth.issuer ?? LOCAL_ISSUER }),
     search: new Search(database),
     access: new Access(database),
+    moving: new Moving(database),
     offboarding: new Offboarding(database),
     personalData: new PersonalData(database),
     adminStatuses: new AdminStatuses(database),

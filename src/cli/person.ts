@@ -22,18 +22,19 @@ interface Impact {
 
 interface Answered {
   pseudonym?: string;
-  removed: Counts;
+  removed?: Counts;
   handedOver?: readonly string[];
 }
 
-/** `usher person export|offboard|erase EMAIL`: what is stored about a person, and how it ends. */
+/** `usher person export|move|offboard|erase EMAIL`: what is stored about a person, and how it moves or ends. */
 export function definePerson(program: Command, context: Context): void {
   const group = program
     .command('person')
-    .summary('export, offboard and erase a person')
-    .description('What is stored about a person, and how it ends. For SuperAdmins.');
+    .summary('export, move, offboard and erase a person')
+    .description('What is stored about a person, and how it moves or ends. For SuperAdmins.');
   withExamples(group, ['usher person export clara@example.com > clara.json', 'usher person erase clara@example.com']);
   defineExport(group, context);
+  defineMove(group, context);
   defineOffboard(group, context);
   defineErase(group, context);
 }
@@ -58,6 +59,25 @@ function defineExport(group: Command, context: Context): void {
       }
     });
   withExamples(command, ['usher person export clara@example.com > clara.json']);
+}
+
+function defineMove(group: Command, context: Context): void {
+  const command = addServiceOptions(group.command('move <email> <to>'))
+    .description(
+      'Moves a person to another address, with everything that they have: rights, profile, preferences, inbox, account. The old address stays, inactive.',
+    )
+    .option('--dry-run', 'change nothing, and say what would move')
+    .action(async (email: string, to: string, _: WriteOptions, self: Command) => {
+      const options = self.optsWithGlobals<WriteOptions>();
+      const isRehearsal = options.dryRun === true;
+      const answer = await write(context, options, pathOf(email, 'move'), isRehearsal, { to });
+      const done = isRehearsal ? `${email} would be moved to ${to}.` : `${email} is moved to ${to}.`;
+      await print(context, options, answer.value, textOf(done, answer));
+    });
+  withExamples(command, [
+    'usher person move clara@example.com clara.novak@example.com --dry-run',
+    'usher person move clara@example.com clara.novak@example.com',
+  ]);
 }
 
 function defineOffboard(group: Command, context: Context): void {
@@ -126,7 +146,7 @@ async function write(
 }
 
 function textOf(done: string, { result, impact }: Written): string {
-  const counts = Object.entries(result.removed).filter(([, count]) => count > 0);
+  const counts = Object.entries(result.removed ?? {}).filter(([, count]) => count > 0);
   const rows = counts.map(([kind, count]) => `  ${kind}: ${count}`);
   const handedOver = result.handedOver ?? [];
   return [

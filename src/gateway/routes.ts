@@ -25,6 +25,7 @@ import { languageRoutes } from './routes/languages.ts';
 import { listRoutes } from './routes/lists.ts';
 import { manifestRoutes } from './routes/manifests.ts';
 import { matrixRoutes } from './routes/matrix.ts';
+import { movingRoutes } from './routes/moving.ts';
 import { myAppRoutes } from './routes/my-apps.ts';
 import { nativeEventRoutes } from './routes/native-events.ts';
 import { notificationPreferenceRoutes } from './routes/notification-preferences.ts';
@@ -88,6 +89,7 @@ export function gatewayRoutes(
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
     ...peopleImportRoutes, // /api/users/import
     ...personalDataRoutes, // /api/profile/me/export, /api/users/:email/{export,erase}
+    ...movingRoutes, //       /api/users/:email/move
     ...offboardingRoutes, //  /api/users/:email/offboard
     ...accessRoutes, //       /api/profile/me/access, /api/users/:email/access
     ...searchRoutes, //       /api/search
@@ -97,7 +99,7 @@ export function gatewayRoutes(
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
     ...providerAdminRoutes, // /api/idp/admin…
-    ...nativeEventRoutes, //  /api/idp/events
+    ...nativeEventRoutes, //  /api/idp/events, /api/idp/admin/actions/setup
     ...reconciliationRoutes, // /api/idp/reconcile
     ...brandRoutes(config.production), //     /api/admin/brands…
     ...brandLookRoutes, //    /api/brands, /api/admin/brands/:id/preview

@@ -28,6 +28,7 @@ import type { Administrators } from '../directory/administrators.ts';
 import type { AppPreferences } from '../directory/app-preferences.ts';
 import type { ApplicationEvents } from '../directory/application-events.ts';
 import type { Erasures } from '../directory/erasures.ts';
+import type { Moving } from '../directory/moving.ts';
 import type { Offboarding } from '../directory/offboarding.ts';
 import type { PeopleImport } from '../directory/people-import.ts';
 import type { PermissionStreams } from '../directory/permission-streams.ts';
@@ -122,6 +123,7 @@ export interface Services {
   readonly search: Search;
   readonly access: Access;
   readonly erasures: Pick<Erasures, 'erase'>;
+  readonly moving: Pick<Moving, 'move'>;
   readonly offboarding: Pick<Offboarding, 'offboard'>;
   readonly personalData: Pick<PersonalData, 'export'>;
   readonly adminStatuses: AdminStatuses;

@@ -24,6 +24,7 @@ for (const kind of KINDS) {
           active: true,
           blocked: false,
           registered: true,
+          movedTo: null,
           isSuperAdmin: false,
           brand: body.data[0].brand,
           createdAt: expect.stringMatching(/Z$/),

@@ -25,6 +25,10 @@ import { Profile } from './profile.ts';
 
 const isSuperAdmin = z.boolean().optional().meta({ description: 'Included for SuperAdmins only.' });
 const registered = z.boolean().meta({ description: 'Whether the address has a record, or was only mentioned.' });
+const movedTo = z
+  .string()
+  .nullable()
+  .meta({ description: 'The address to which the person was moved; this one stays, inactive.' });
 const blocked = z
   .boolean()
   .meta({ description: 'By an administrator; deactivation at the identity provider is a separate flag.' });
@@ -36,6 +40,7 @@ const User = record('User', {
   active: z.boolean(),
   blocked,
   registered,
+  movedTo,
   isSuperAdmin,
   brand: z.string().nullable(),
   createdAt: timestamp,
@@ -156,6 +161,7 @@ const UserDetail = record('UserDetail', {
   active: z.boolean(),
   blocked,
   registered,
+  movedTo,
   isSuperAdmin,
   appAdminFor: z.array(z.string()),
   applications: z.array(Membership),
@@ -183,6 +189,7 @@ const readUser = defineRoute({
       active: user.active,
       blocked: user.blocked,
       registered: user.registered,
+      movedTo: user.movedTo,
       ...(bySuperadmin ? { isSuperAdmin: user.superadmin } : {}),
       appAdminFor: memberships.filter(({ admin }) => admin).map(({ appCode }) => appCode),
       applications: memberships.map(shownMembership),

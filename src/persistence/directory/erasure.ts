@@ -60,6 +60,7 @@ const NAMING_ACTIONS = [
   'user.offboarded',
   'user.email_changed_at_provider',
   'user.moved',
+  'user.moved',
 ];
 
 function none(): Removed {

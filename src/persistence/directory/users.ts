@@ -17,6 +17,8 @@ export interface UserRow {
   /** Whether an administrator has blocked them; the provider has a flag of its own. */
   blocked: boolean;
   superadmin: boolean;
+  /** The address to which the person was moved; null where they are still here. */
+  movedTo: string | null;
   /** The slug of their brand, else of the default brand. */
   brand: string;
   createdAt: Date;
@@ -120,6 +122,7 @@ const USERS = new Prepared<UserRow>(
     select p.id, p.email, coalesce(nullif(f.display_name, ''), nullif(concat_ws(' ', f.first_name, f.last_name), '')) as "displayName",
       p.registered_at is not null as registered,
       p.provider_active and not p.blocked as active, p.blocked,
+      case when p.moved_to is not null then (select q.email from person q where q.id = p.moved_to) end as "movedTo",
       coalesce((select true from superadmin s where s.person_id = p.id), false) as superadmin,
       coalesce((select slug from brand where id = f.brand_id), (select slug from brand where is_default)) as brand,
       coalesce(f.created_at, p.created_at) as "createdAt",

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { identity, stamp } from './columns.ts';
+import { identity, reference, stamp } from './columns.ts';
 
 /** A known e-mail address; a user's record once `registeredAt` is set. */
 export const Person = defineEntity({
@@ -10,6 +10,7 @@ export const Person = defineEntity({
     registeredAt: p.datetime(3).nullable(),
     providerActive: p.boolean().default(true),
     blocked: p.boolean().default(false),
+    movedTo: reference().nullable(),
     createdAt: stamp(),
   },
 });

@@ -16,6 +16,7 @@ import { Migration0018Accounts } from './0018-accounts.ts';
 import { Migration0019TokenOrganizations } from './0019-token-organizations.ts';
 import { Migration0020RefusedMails } from './0020-refused-mails.ts';
 import { Migration0021NativeEvents } from './0021-native-events.ts';
+import { Migration0022Moves } from './0022-moves.ts';
 import { Migration0023TimeZones } from './0023-time-zones.ts';
 import { Migration0024RoleNames } from './0024-role-names.ts';
 import { FOLDED_SEARCH, Migration0025FoldedSearch } from './0025-folded-search.ts';
@@ -41,6 +42,7 @@ export const MIGRATIONS = [
   { name: '0019-token-organizations', class: Migration0019TokenOrganizations },
   { name: '0020-refused-mails', class: Migration0020RefusedMails },
   { name: '0021-native-events', class: Migration0021NativeEvents },
+  { name: '0022-moves', class: Migration0022Moves },
   { name: '0023-time-zones', class: Migration0023TimeZones },
   { name: '0024-role-names', class: Migration0024RoleNames },
   { name: FOLDED_SEARCH, class: Migration0025FoldedSearch },
