@@ -165,3 +165,13 @@ export async function organizationsOf(url: string, configured: readonly string[]
 const BRANDS_SQL = `select id::int as id, slug, is_default as "isDefault", smtp_host as host, smtp_port as port,
   smtp_secure as secure, smtp_allow_insecure as "allowInsecure", smtp_user as "user", smtp_password as password, smtp_key as key
   from brand where smtp_host is not null and smtp_port is not null order by slug`;
+
+/** The target that set-up made at the identity provider for its events; null for none (provider/event-actions.ts). */
+export async function eventTarget(url: string): Promise<{ complete: boolean } | null> {
+  return await connected(url, async (client) => {
+    const { rows } = await client.query<{ complete: boolean }>(
+      `select coalesce((value->>'complete')::boolean, false) as complete from setting where key = 'idp.event-target'`,
+    );
+    return rows[0] ?? null;
+  });
+}

@@ -8,10 +8,12 @@ import type { NameDirectory } from '../directory/names.ts';
 import type { WorkQueue } from '../directory/work-queue.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Database } from '../persistence/database.ts';
+import { ActionsApi } from './actions-api.ts';
 import { AdminApi } from './admin-api.ts';
 import { ProviderLocks } from './administration.ts';
 import { IdpClient } from './client.ts';
 import { Discovery } from './discovery.ts';
+import { EventActions } from './event-actions.ts';
 import type { ProviderEvents } from './events.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { type AccessTokens, Login } from './login.ts';
@@ -34,6 +36,7 @@ export interface Provider {
   readonly organizations: Organizations;
   readonly lifecycle: Lifecycle;
   readonly nativeEvents: NativeEvents;
+  readonly eventActions: EventActions;
   readonly reconciliation: Reconciliation;
   /** Null where this process makes no comparison by itself. */
   readonly nightly: Nightly | null;
@@ -78,6 +81,7 @@ export function buildProvider(options: ProviderOptions): Provider {
     organizations: new Organizations(parts),
     lifecycle,
     nativeEvents,
+    eventActions: new EventActions({ ...parts, actions: new ActionsApi(client) }),
     reconciliation,
     nightly: isNightly ? new Nightly({ ...options, reconciliation, at }) : null,
     webhookSecrets: new WebhookSecrets(config.idp.webhookSecrets),

@@ -23,6 +23,18 @@ const SET_UPS: Readonly<Record<string, SetUp>> = {
     expected: [true],
     again: 200,
   },
+  'target and executions of events': {
+    run: (world) => world.root.post(`${ADMIN}/actions/setup`, {}),
+    made: (world) => {
+      const [target] = world.idp.state.targets;
+      const subscribed = [...world.idp.state.executions.values()].map(
+        (ids) => [...new Set(ids)].length === 1 && ids[0] === target?.id,
+      );
+      return [world.idp.state.targets.length, subscribed.length, subscribed.every(Boolean)];
+    },
+    expected: [1, 11, true],
+    again: 200,
+  },
   'an organization with its domain': {
     run: (world, name) => world.root.post(`${ADMIN}/orgs`, { name, domain: `${name}.example.com` }),
     made: (world, name) =>
@@ -75,7 +87,14 @@ describe('set-up that fails at any step', () => {
   });
 
   const fresh = async (): Promise<void> => {
-    Object.assign(world.idp.state, { emailProviders: [], orgs: [], projects: [], apps: [] });
+    Object.assign(world.idp.state, {
+      emailProviders: [],
+      orgs: [],
+      projects: [],
+      apps: [],
+      targets: [],
+      executions: new Map(),
+    });
     await world.usher.app.database.change(async (tx) => {
       await sql`delete from setting where key like 'idp.%' and key not like 'idp.lock:%'`.execute(tx.kysely);
       return { result: null, scopes: [] };

@@ -7,7 +7,7 @@ import { failureOf } from '../../delivery/smtp-failure.ts';
 import { verifyServer } from '../../delivery/smtp-pools.ts';
 import { createProvider } from '../../identity/provider.ts';
 import { OPERATOR_POLICY, type Outbound } from '../../outbound/outbound.ts';
-import { type BrandServer, brandServers } from '../../persistence/inspect.ts';
+import { type BrandServer, brandServers, eventTarget } from '../../persistence/inspect.ts';
 import type { Findings } from './finding.ts';
 
 const TIMEOUT_MS = 5000;
@@ -17,10 +17,11 @@ const SKEW_MS = 5000;
 
 /** The issuer's metadata and keys, read as a start reads them, and its clock. */
 export async function checkProvider(
-  { auth, idp }: Config,
+  config: Config,
   { outbound, isDevelopment }: { outbound: Outbound; isDevelopment: boolean },
   to: Findings,
 ): Promise<void> {
+  const { auth, idp } = config;
   const { issuer } = auth;
   if (issuer === null) {
     if (isDevelopment) to.ok('the local issuer, for development');
@@ -53,6 +54,24 @@ export async function checkProvider(
     () => to.ok(`${idp.apiUrl} answers`),
     (error: Error) => to.fail(`${idp.apiUrl}: ${error.message}`, 'Check idp.apiUrl (IDP_API_URL).'),
   );
+  await checkEvents(config, to);
+}
+
+/** Whether the provider's own events come here: else only a webhook or a comparison tells who was deactivated. */
+async function checkEvents({ database, idp }: Config, to: Findings): Promise<void> {
+  if (idp.eventSigningKeys.length > 0) {
+    to.ok('its events can be verified, by a configured key');
+    return;
+  }
+  if (database.url === null) return;
+  // That the database cannot be reached is told once, by its own check.
+  const target = await eventTarget(database.url).catch(() => undefined);
+  if (target === undefined) return;
+  if (target === null) {
+    const advice = 'POST /api/idp/admin/actions/setup makes target and executions: docs/guides/identity-provider.md.';
+    to.warn('no target and executions at the provider send its events here', advice);
+  } else if (target.complete) to.ok('its events are sent here, by a target that set-up made');
+  else to.warn('the set-up of its events was not completed', 'Repeat POST /api/idp/admin/actions/setup.');
 }
 
 /** Each brand's server, up to the login: no mail is sent. */

@@ -2,6 +2,9 @@
 
 import { z } from 'zod';
 import { parseJson, rawBytes } from '../route/bodies.ts';
+import { superAdmin } from '../route/guards.ts';
+import { DEADLINE_MS } from '../route/limits.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 import { signed } from '../route/signed.ts';
 
@@ -41,4 +44,27 @@ const receiveEvent = defineRoute({
   },
 });
 
-export const nativeEventRoutes: readonly Route[] = [receiveEvent];
+const EventActions = record('EventActions', {
+  configured: z.boolean().meta({ description: 'Target and executions were made, and events can be verified.' }),
+  targetId: z.string().nullable(),
+  endpoint: z.string().meta({ description: 'Where the provider sends its events.' }),
+  hasSigningKey: z.boolean(),
+  events: z.array(z.string()).meta({ description: 'The types that it sends.' }),
+});
+
+const setUpEvents = defineRoute({
+  method: 'post',
+  path: '/api/idp/admin/actions/setup',
+  tag: 'Identity provider',
+  summary: 'Make the provider send its user events to this service',
+  description:
+    'Finds or makes a target and an execution for each type, and stores the signing key sealed. Safe to repeat after a failure; other targets of the same events stay.',
+  guard: superAdmin,
+  refusal: 'event_actions.set_up.refused',
+  response: EventActions,
+  errors: ['IDP_NOT_CONFIGURED', 'IDP_UNREACHABLE', 'IDP_REJECTED', 'ALREADY_EXISTS'],
+  deadlineMs: DEADLINE_MS.manifest,
+  handle: ({ provider }, input) => provider.eventActions.setUp(input),
+});
+
+export const nativeEventRoutes: readonly Route[] = [receiveEvent, setUpEvents];

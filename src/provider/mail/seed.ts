@@ -1,10 +1,11 @@
 /** Seeds what auth mails need from the first start (docs/reference/administration.md#the-systems-own-records): a template for each kind of mail. The catalog seeds their type. */
 
 import { AUTH_TYPE, PANEL_APP } from '../../administration/panel.ts';
-import { type Sealing, SIGNING_KEY_CONTEXT } from '../../brands/sealing.ts';
+import { EVENT_KEY_CONTEXT, type Sealing, SIGNING_KEY_CONTEXT } from '../../brands/sealing.ts';
 import type { Outcome, Tx } from '../../persistence/database.ts';
 import { ensureTemplates } from '../../persistence/provider/auth-mails.ts';
 import { getSetting, putSetting } from '../../persistence/settings.ts';
+import { EVENT_TARGET_SETTING } from '../native-events.ts';
 import { PROVIDER_SETTING } from './provider-setting.ts';
 import { AUTH_TEMPLATES } from './templates.ts';
 
@@ -17,10 +18,15 @@ const TEMPLATES_SEEDED = 'auth-templates.seeded';
  */
 export async function seedAuthMails(tx: Tx, sealing: Sealing): Promise<Outcome<null>> {
   await seedTemplates(tx);
-  const kept = (await getSetting(tx, PROVIDER_SETTING)) as { signingKey?: unknown } | null | undefined;
-  const renewed = typeof kept?.signingKey === 'string' ? sealing.renewText(SIGNING_KEY_CONTEXT, kept.signingKey) : null;
-  if (renewed !== null) await putSetting(tx, PROVIDER_SETTING, { ...kept, signingKey: renewed });
+  await renewKey(tx, sealing, PROVIDER_SETTING, SIGNING_KEY_CONTEXT);
+  await renewKey(tx, sealing, EVENT_TARGET_SETTING, EVENT_KEY_CONTEXT);
   return { result: null, scopes: [] };
+}
+
+async function renewKey(tx: Tx, sealing: Sealing, setting: string, context: string): Promise<void> {
+  const kept = (await getSetting(tx, setting)) as { signingKey?: unknown } | null | undefined;
+  const renewed = typeof kept?.signingKey === 'string' ? sealing.renewText(context, kept.signingKey) : null;
+  if (renewed !== null) await putSetting(tx, setting, { ...kept, signingKey: renewed });
 }
 
 async function seedTemplates(tx: Tx): Promise<void> {

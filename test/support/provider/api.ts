@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 
+import { ACTION_HANDLERS } from './actions.ts';
 import type { Uploaded } from './multipart.ts';
 import { ApiError, type EmailProviderRow, type IdpState, newId, type OrgRow, type UserRow } from './state.ts';
 
@@ -17,8 +18,8 @@ export interface ApiAnswer {
   body: unknown;
 }
 
-type Body = Record<string, unknown>;
-type Handler = (state: IdpState, body: Body, parts: string[], request: ApiRequest) => ApiAnswer;
+export type Body = Record<string, unknown>;
+export type Handler = (state: IdpState, body: Body, parts: string[], request: ApiRequest) => ApiAnswer;
 
 const details = { sequence: '42', changeDate: '2026-08-09T11:39:03.765691Z', resourceOwner: '100' };
 
@@ -61,6 +62,7 @@ const HANDLERS: readonly (readonly [string, RegExp, Handler])[] = [
   ['POST', /^\/management\/v1\/projects\/([^/]+)\/apps\/oidc$/, createApp],
   ['GET', /^\/management\/v1\/projects\/([^/]+)\/apps\/([^/]+)$/, readApp],
   ['POST', /^\/v2\/users$/, searchUsers],
+  ...ACTION_HANDLERS,
   ['GET', /^\/v2\/users\/([^/]+)$/, readUser],
   ['PUT', /^\/v2\/users\/human\/([^/]+)$/, updateUser],
 ];
@@ -79,18 +81,18 @@ function readEmailProvider(state: IdpState, _body: Body, [id]: string[]): ApiAns
 }
 
 /** Rows that a search shows: projections lag behind writes. */
-function settled<Row extends object>({ searchLagMs, madeAt }: IdpState, rows: readonly Row[]): Row[] {
+export function settled<Row extends object>({ searchLagMs, madeAt }: IdpState, rows: readonly Row[]): Row[] {
   const now = Date.now();
   return rows.filter((row) => (madeAt.get(row) ?? 0) <= now - searchLagMs);
 }
 
 /** Addresses that the provider's HTTPClient.DenyList refuses by default. */
-function refuseDenied({ deniesPrivate }: IdpState, endpoint: string, message: string): void {
+export function refuseDenied({ deniesPrivate }: IdpState, endpoint: string, message: string): void {
   if (deniesPrivate && /^https?:\/\/(?:localhost|127\.|10\.|192\.168\.|100\.64\.|\[::1\])/.test(endpoint))
     throw new ApiError(3, message);
 }
 
-function newKey(): string {
+export function newKey(): string {
   return randomBytes(40)
     .toString('base64')
     .replaceAll(/[^A-Za-z0-9]/g, 'x')
@@ -402,7 +404,7 @@ function scoped(state: IdpState, { org }: ApiRequest): OrgRow {
   );
 }
 
-function present<T>(value: T | undefined, message: string): T {
+export function present<T>(value: T | undefined, message: string): T {
   if (value === undefined) throw new ApiError(5, message);
   return value;
 }

@@ -88,6 +88,10 @@ export interface IdpState {
   projects: ProjectRow[];
   apps: AppRow[];
   users: UserRow[];
+  /** Of event actions. */
+  targets: { id: string; name: string; endpoint: string; signingKey: string }[];
+  /** The targets of each event. */
+  executions: Map<string, string[]>;
   defaultLabel: Record<string, unknown>;
   /** How long a search does not show what was made. */
   searchLagMs: number;
@@ -112,6 +116,8 @@ export function newState(): IdpState {
     projects: [],
     apps: [],
     users: [],
+    targets: [],
+    executions: new Map(),
     searchLagMs: 0,
     madeAt: new WeakMap(),
     validateOrgDomains: false,
