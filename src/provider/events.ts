@@ -71,7 +71,7 @@ export class ProviderEvents {
       fallbacks: await countFallbacks(tx, MAX_COUNTS),
       unknownOrganizations: await countUnknownOrganizations(tx, UNKNOWN_ORGANIZATION, MAX_COUNTS),
       unresolved: (await listUnresolved(tx, { after: 0, limit: LISTED })).map(
-        ({ issuer: _, event: __, ...row }) => row,
+        ({ issuer: _issuer, event: _event, ...row }) => row,
       ),
       emailChanges: await listEmailChanges(tx, LISTED),
     }));

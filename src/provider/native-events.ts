@@ -121,7 +121,7 @@ export class NativeEvents {
     const email = await this.#emailOf(event);
     if (typeof email === 'string') {
       const applied = await this.#apply(event, email, requestId);
-      // Whoever is known now may be who kept events were about.
+      // Events that are kept may be about the person who is known now.
       await this.retry(requestId, { of: event.userId });
       return applied;
     }

@@ -28,7 +28,7 @@ const SET_UPS: Readonly<Record<string, SetUp>> = {
     made: (world) => {
       const [target] = world.idp.state.targets;
       const subscribed = [...world.idp.state.executions.values()].map(
-        (ids) => [...new Set(ids)].length === 1 && ids[0] === target?.id,
+        (ids) => new Set(ids).size === 1 && ids[0] === target?.id,
       );
       return [world.idp.state.targets.length, subscribed.length, subscribed.every(Boolean)];
     },

@@ -75,7 +75,7 @@ describe.each(['postgresql', 'pglite'] as const)('e-mails that no repetition can
     world.sink.fault = null;
     const answers = await Promise.all([caller.post(path, {}), caller.post(path, {})]);
     // The second waits for the first, or comes when it has gone out.
-    expect(answers.map(({ status }) => status).toSorted()[0]).toBe(200);
+    expect(answers.some(({ status }) => status === 200)).toBe(true);
     expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
     expect((await world.sink.next()).parsed.text).toContain(code);
     expect(world.sink.mails.length - before).toBe(1);
