@@ -49,7 +49,7 @@ export const FRONT: readonly Mutant[] = [
     'grpc/front/other-calls.ts',
     "if (!served.has(first.get(':path') ?? '')) return Verdict.UNIMPLEMENTED;",
     '',
-    'grpc/front/connection',
+    'grpc/front/calls',
   ),
   mutant(
     'streams keep their numbers behind the front',
@@ -239,7 +239,7 @@ export const FRONT: readonly Mutant[] = [
     'grpc/front/passing.ts',
     'Math.min(end - at, MAX_PAYLOAD, this.#window, passed.window)',
     'Math.min(end - at, MAX_PAYLOAD)',
-    'grpc/front/door',
+    'grpc/front/passing',
   ),
   mutant(
     'strangers take every connection',
