@@ -4,6 +4,7 @@
  */
 
 import type { Application, Request, RequestHandler } from 'express';
+import { z } from 'zod';
 import { byCodeUnit } from '../base/order.ts';
 import { refuseOtherApplications } from '../identity/api-keys.ts';
 import { type Answering, answerDearRead, answerRead, endsWithCaller, isDear } from './dear.ts';
@@ -198,11 +199,22 @@ function examine(route: Route, req: Request, { params: sent, paramIssues }: Exch
 
 function readQuery(route: Route, req: Request, findings: Findings): unknown {
   // Parsed by the query parser of app.ts.
-  const { values, issues } = req.query as unknown as ReturnType<typeof parseQuery>;
+  const { values, issues } = knownOf(route, req.query as unknown as ReturnType<typeof parseQuery>);
   findings.add(issues);
   if (route.query !== null) return findings.check(route.query, values);
   findings.add(Object.keys(values).map((name) => ({ path: name, message: 'is not a known parameter' })));
   return values;
+}
+
+/** Without the parameters that a relay may have added to a link for people. */
+function knownOf(route: Route, query: ReturnType<typeof parseQuery>): ReturnType<typeof parseQuery> {
+  if (!route.forPeople) return query;
+  const known = route.query instanceof z.ZodObject ? route.query.shape : {};
+  const isKnown = (name: string): boolean => Object.hasOwn(known, name);
+  return {
+    values: Object.fromEntries(Object.entries(query.values).filter(([name]) => isKnown(name))),
+    issues: query.issues.filter(({ path }) => isKnown(path)),
+  };
 }
 
 /** Getters for everything that most handlers do not read; methods stay bound when destructured. */

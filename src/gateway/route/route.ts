@@ -209,6 +209,8 @@ interface RouteSpec<
   readonly unsafe?: boolean;
   /** A GET that answers every method alike, at its path and every path below it, and reads no body: for proxies that pass on what they were sent. */
   readonly everyMethod?: boolean;
+  /** Whether people follow links to it, to which mail programs and relays add parameters: unknown ones are then ignored. */
+  readonly forPeople?: boolean;
   /** Whether it repeats every `x-request-id` of 1 to 128 visible ASCII characters, as AuthZEN asks. */
   readonly anyRequestId?: boolean;
   /** Whether the answer holds a token, a code or a link with one: compressed, its length would tell parts of it (BREACH). */
@@ -251,6 +253,7 @@ export interface Route {
   readonly unsafe: boolean;
   readonly everyMethod: boolean;
   readonly anyRequestId: boolean;
+  readonly forPeople: boolean;
   readonly holdsSecret: boolean;
   /** True: each of its requests is a dear read; else those with one of these parameters are. */
   readonly dear: Dear;
@@ -316,6 +319,7 @@ export function defineRoute<
     unsafe: spec.unsafe ?? false,
     everyMethod: spec.everyMethod ?? false,
     anyRequestId: spec.anyRequestId ?? false,
+    forPeople: spec.forPeople ?? false,
     holdsSecret: spec.holdsSecret ?? false,
     dear: spec.dear ?? searchesOf(spec.query),
     // The one place where the types of the parts are dropped: router.ts passes what these very schemas have checked.

@@ -46,6 +46,7 @@ export function unsubscribeRoutes(settingsUrl: Config['notifications']['settings
     description:
       "Changes nothing, because mail scanners follow links. It has the look of the user's brand and is in their language.",
     guard: open,
+    forPeople: true,
     holdsSecret: true,
     query,
     headers: ['accept-language'],
@@ -70,6 +71,7 @@ export function unsubscribeRoutes(settingsUrl: Config['notifications']['settings
     description:
       'For the user and the type that the token names; `undo=true` switches it on again. Repeating it is harmless. JSON for programs, a page for browsers.',
     guard: open,
+    forPeople: true,
     holdsSecret: true,
     query,
     headers: ['accept-language'],
