@@ -36,6 +36,7 @@ export function readManifest(value: Plain, faults: Faults): Read | null {
     return null;
   }
   fits(Frame, withoutExtensions(value), [], faults);
+  if (isTooLong(value, faults)) return null;
   const application = readRecord<ManifestApplication>(Application, value.application, ['application'], faults);
   const spoiled = new Set<string>();
   const sections = SECTION_NAMES.map((name) => [name, readSection(name, value[name], faults, spoiled)]);
@@ -43,6 +44,32 @@ export function readManifest(value: Plain, faults: Faults): Read | null {
   const manifest = { application, ...Object.fromEntries(sections), spoiled } as Read;
   refuseTooMuch(manifest.templates ?? [], faults);
   return application === null ? null : manifest;
+}
+
+/** Records of a manifest, and administrators among them (docs/reference/command-line.md#manifests). */
+const MOST = { records: 200_000, admins: 10_000 } as const;
+
+/** Whether there are more records than one transaction may carry out; nothing else of such a manifest is read. */
+function isTooLong(value: PlainMap, faults: Faults): boolean {
+  const lengthOf = (name: Section): number => {
+    const records = value[name];
+    return Array.isArray(records) ? records.length : 0;
+  };
+  if (lengthOf('admins') > MOST.admins) {
+    faults.add(
+      ['admins'],
+      `has ${lengthOf('admins')} addresses; an application has at most ${MOST.admins} administrators`,
+    );
+    return true;
+  }
+  let records = 0;
+  for (const name of SECTION_NAMES) {
+    records += lengthOf(name);
+    if (records <= MOST.records) continue;
+    faults.add([name], `makes more than ${MOST.records} records; split the manifest into several`);
+    return true;
+  }
+  return false;
 }
 
 function readSection(section: Section, items: Plain | undefined, faults: Faults, spoiled: Set<string>) {
