@@ -410,7 +410,7 @@ export function present<T>(value: T | undefined, message: string): T {
 }
 
 function required(value: unknown, field: string): string {
-  if (typeof value !== 'string' || value === '' || [...value].length > 200) {
+  if (typeof value !== 'string' || value === '' || Array.from(value).length > 200) {
     throw new ApiError(3, `invalid ${field}: value length must be between 1 and 200 runes, inclusive`);
   }
   return value;
