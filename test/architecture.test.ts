@@ -43,7 +43,7 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
     imports: [
       ...FEATURE,
       'engine/watch',
-      ...['directory', 'superadmins', 'catalog/applications', 'catalog/languages'].map(
+      ...['directory', 'folding', 'superadmins', 'catalog/applications', 'catalog/languages'].map(
         (store) => `persistence/${store}`,
       ),
     ],

@@ -112,23 +112,29 @@ describe.each(LEAVES)('usher $name', ({ path, name, addServiceOptions, needed })
 describe.each(LEAVES.filter(({ addServiceOptions, name }) => addServiceOptions && name !== 'test'))(
   'usher $name',
   ({ path, needed }) => {
-    const argv = path[0] === 'apply' ? ['apply', '-'] : [...path, ...needed];
+    const readsFile = path[0] === 'apply' || path[0] === 'people';
+    const argv = readsFile ? [...path, '-'] : [...path, ...needed];
+    const stdin = path[0] === 'people' ? 'email\na@example.com\n' : undefined;
+    const around = stdin === undefined ? {} : { stdin };
 
     test('the command exits with 1 and the message of a failing service', async () => {
       double.answer = () => refusal(503, 'UNAVAILABLE');
-      const { code, stdout, stderr } = await usher([...argv, '--url', double.url, '--json']);
+      const { code, stdout, stderr } = await usher([...argv, '--url', double.url, '--json'], around);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(JSON.parse(stderr)).toMatchObject({ success: false, code: 'UNAVAILABLE', message: 'No: UNAVAILABLE.' });
     });
 
     test('the command sends the given token and key', async () => {
       double.answer = () => refusal(503, 'UNAVAILABLE');
-      await usher([...argv, '--url', double.url, '--token', 'a-token', '--key', 'a-key']);
+      await usher([...argv, '--url', double.url, '--token', 'a-token', '--key', 'a-key'], around);
       expect(double.received.at(-1)?.headers).toMatchObject({
         authorization: 'Bearer a-token',
         'x-internal-api-key': 'a-key',
       });
-      await usher(argv, { env: { USHER_URL: double.url, USHER_TOKEN: 'of-env', USHER_API_KEY: 'key-of-env' } });
+      await usher(argv, {
+        ...around,
+        env: { USHER_URL: double.url, USHER_TOKEN: 'of-env', USHER_API_KEY: 'key-of-env' },
+      });
       expect(double.received.at(-1)?.headers).toMatchObject({
         authorization: 'Bearer of-env',
         'x-internal-api-key': 'key-of-env',

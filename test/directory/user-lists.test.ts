@@ -195,8 +195,8 @@ for (const kind of KINDS) {
       for (const query of [
         'role=reader',
         'permission=invoice.read',
-        'appCode=billing&role=No',
-        'appCode=billing&permission=a:b',
+        'appCode=billing&role=a/b',
+        'appCode=billing&permission=a::b',
         'orphan=false',
         'orphan=',
         'sort=id',

@@ -7,6 +7,7 @@ import { useRegistry } from '../support/registry.ts';
 import { type Door, localDoors, openDoors, openGrpcDoors } from './doors.ts';
 
 const ADA = 'ada@example.com';
+const EDGE_KEY = 'the-internal-key-of-callers-of-the-edge';
 /** Parts of codes and ids: `a:b` `c` `d` and `a` `b` `c:d` are one text where a key joins them by `:` alone. */
 const PARTS = ['read', 'order', 'order', '7', 'eu'];
 
@@ -43,11 +44,11 @@ describe('codes with : and /', () => {
     await registry.as('ada').get('/api/profile/me');
     const key = usher.app.localKey ?? undefined;
     const edge: RunningEdge = await startEdge(usher.grpc, {
-      env: { ...(key === undefined ? {} : { UPSTREAM_KEY: key }), CACHE_TTL_MS: '30000' },
+      env: { UPSTREAM_KEY: key ?? '', INTERNAL_API_KEY: EDGE_KEY, CACHE_TTL_MS: '30000' },
     });
     const local = createLocalUsher({ address: usher.grpc, key });
     await local.ready();
-    const [own, over] = [await openDoors(usher, [ADA]), openGrpcDoors('edge', edge.grpc)];
+    const [own, over] = [await openDoors(usher, [ADA]), openGrpcDoors('edge', edge.grpc, EDGE_KEY)];
     closers.push(
       own.close,
       over.close,

@@ -120,19 +120,20 @@ export async function openDoors(
   return { doors, close: () => grpc.close() };
 }
 
-/** The doors of a gRPC port alone. */
-export function openGrpcDoors(name: string, address: string): { doors: Door[]; close: () => void } {
+/** The doors of a gRPC port alone, asked with a key where it asks for one. */
+export function openGrpcDoors(name: string, address: string, key?: string): { doors: Door[]; close: () => void } {
   const client = new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
-  return { doors: rpcDoors(name, rpcsOver(client)), close: () => client.close() };
+  return { doors: rpcDoors(name, rpcsOver(client, key)), close: () => client.close() };
 }
 
-function rpcsOver(client: Client): Rpc {
+function rpcsOver(client: Client, key?: string): Rpc {
+  const options = key === undefined ? {} : { metadata: { 'x-internal-api-key': key } };
   return {
-    check: async (request) => (await call(client, 'Check', request)).message,
-    bulkCheck: async (request) => (await call(client, 'BulkCheck', request)).message,
-    effective: async (request) => (await call(client, 'Effective', request)).message,
-    batchCheck: async (request) => (await call(client, 'BatchCheck', request)).message,
-    explain: async (request) => (await call(client, 'Explain', request)).message,
+    check: async (request) => (await call(client, 'Check', request, options)).message,
+    bulkCheck: async (request) => (await call(client, 'BulkCheck', request, options)).message,
+    effective: async (request) => (await call(client, 'Effective', request, options)).message,
+    batchCheck: async (request) => (await call(client, 'BatchCheck', request, options)).message,
+    explain: async (request) => (await call(client, 'Explain', request, options)).message,
   };
 }
 

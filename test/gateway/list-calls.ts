@@ -208,6 +208,7 @@ export const NO_LISTS: readonly string[] = [
   'GET /api/applications/:appCode/entities/:entityCode/items',
   'GET /api/applications/:appCode/notifications/:id',
   'GET /api/docs',
+  'GET /api/gateway/:appCode/check',
   'GET /api/idp/admin/notification-provider',
   'GET /api/idp/admin/orgs',
   'GET /api/idp/callback',

@@ -115,8 +115,8 @@ describe('the proxies of the guide', () => {
             `address: 127.0.0.1, port_value: ${usher.grpc.split(':')[1]}`,
           )
           .replaceAll('value: KEY', `value: ${KEY}`);
-      const { command, args } = PROXIES[name] as (typeof PROXIES)[string];
-      const running = spawn(command, args(folder, fill), {
+      const proxy = PROXIES[name] as (typeof PROXIES)[string];
+      const running = spawn(proxy.command, proxy.args(folder, fill), {
         stdio: ['ignore', 'pipe', 'pipe'],
         env: { ...process.env, HOME: folder },
       });
