@@ -1,12 +1,92 @@
-export default {
+import { globSync, readFileSync } from 'node:fs';
+
+/**
+ * What a run of jest takes. `npm test` is the project `quick` on PostgreSQL; where files are named it looks for them in `slow` too.
+ * The other projects run where --selectProjects names them: see the scripts of package.json.
+ */
+
+/**
+ * Fuzzers, models, crashes, outages, attacks, differentials: what compares, breaks or waits for minutes. A test that waits on a
+ * clock stands here or waits for an event. A folder or a file below test/.
+ */
+const SLOW = [
+  'attacks',
+  'doors',
+  'engine/model',
+  'faults',
+  'property',
+  'retention',
+  'wire',
+  'app/connection-ages',
+  'app/grpc-processes',
+  'app/notice',
+  'app/readiness',
+  'catalog/manifest/large',
+  'catalog/manifest/round-trip',
+  'cli/backup',
+  'cli/service',
+  'delivery/auth-first',
+  'delivery/crash',
+  'directory/killed-erasures',
+  'edge/faults',
+  'gateway/fuzz',
+  'matrix/differential',
+  'persistence/crash',
+  'persistence/outage',
+  'provider/mail/settings',
+  'provider/reconciliation',
+];
+
+/** Of every project; test/mutants makes its own configuration of these. */
+export const common = {
   testEnvironment: 'node',
   transform: {},
   extensionsToTreatAsEsm: ['.ts'],
-  coverageProvider: 'v8',
-  testMatch: ['<rootDir>/test/**/*.test.ts'],
+};
+
+const project = (displayName, testMatch, more = {}) => ({
+  ...common,
+  displayName,
+  testMatch: testMatch.map((glob) => `<rootDir>/test/${glob}`),
   globalSetup: '<rootDir>/test/support/global-setup.ts',
-  testSequencer: '<rootDir>/test/support/sequencer.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  ...more,
+});
+
+const NOT_QUICK = SLOW.map((path) => `<rootDir>/test/${path}[/.]`);
+
+const USUAL = [
+  project('quick', ['**/*.test.ts'], { testPathIgnorePatterns: NOT_QUICK }),
+  project(
+    'slow',
+    SLOW.flatMap((path) => [`${path}/**/*.test.ts`, `${path}.test.ts`]),
+  ),
+];
+
+/** The quick suites that are declared for both databases: `npm run test:embedded` runs them once more, on the embedded one. */
+const onBoth = () =>
+  globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
+    .filter((path) => /\bKINDS\b|\bforEachDatabase\(/.test(readFileSync(`${import.meta.dirname}/${path}`, 'utf8')))
+    .map((path) => path.slice('test/'.length));
+
+const apart = () => [
+  project('embedded', onBoth(), { testPathIgnorePatterns: NOT_QUICK }),
+  project('browser', ['browser/*.browser.ts'], { setupFilesAfterEnv: ['<rootDir>/test/browser/again.ts'] }),
+  ...['upgrade', 'scale', 'pooler', 'proxies'].map((name) => project(name, [`${name}/*.${name}.ts`])),
+  project('prometheus', ['observability/*.prometheus.ts']),
+];
+
+const argv = process.argv.slice(2);
+const selects = argv.some((word) => word.startsWith('--selectProjects'));
+const names = argv.some(
+  (word) => word.startsWith('test/') || /^--(testPathPatterns|runTestsByPath|findRelatedTests)\b/.test(word),
+);
+
+export default {
+  projects: selects ? [...USUAL, ...apart()] : names ? USUAL : USUAL.slice(0, 1),
+  coverageProvider: 'v8',
+  reporters: ['default', '<rootDir>/test/support/progress.ts'],
+  testSequencer: '<rootDir>/test/support/sequencer.ts',
   maxWorkers: 2,
   // Modules and embedded databases of files that have ended are not all given back; a big process also takes long to end.
   workerIdleMemoryLimit: '1GB',

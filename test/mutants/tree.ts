@@ -9,13 +9,14 @@ import { type JestReport, type Verdict, verdict } from './verdict.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 /** A mutant may take five times as long as its tests do without it, and this: the machine may be busy. */
 const LIMIT_MS = 300_000;
+const TEST_LIMIT_MS = 120_000;
 
 const ENVIRONMENT = '<rootDir>/test/mutants/environment.ts';
 
 /** Jest's configuration without what the runner has done once for all: to load it takes half of a short run. */
-const CONFIG = Object.entries(
-  (createRequire(import.meta.url)('../../jest.config.js') as { default: Record<string, unknown> }).default,
-).filter(([key]) => !['globalSetup', 'globalTeardown', 'testSequencer'].includes(key));
+const { common: CONFIG } = createRequire(import.meta.url)('../../jest.config.js') as {
+  common: Record<string, unknown>;
+};
 
 /** The code has changed since: the mutant has to be written anew. */
 export class Outdated extends Error {}
@@ -104,7 +105,9 @@ export class Tree {
       'node_modules/jest/bin/jest.js',
     ];
     const config = JSON.stringify({
-      ...Object.fromEntries(CONFIG),
+      ...CONFIG,
+      testMatch: ['<rootDir>/test/**/*.test.ts'],
+      testTimeout: TEST_LIMIT_MS,
       rootDir: this.#dir,
       ...(untilNoticed ? { testEnvironment: ENVIRONMENT } : {}),
     });

@@ -13,13 +13,13 @@ import { createDatabase, isEarlyReleased, opening, TEMPLATES_VARIABLE } from './
 export type Kind = Database['kind'];
 
 /**
- * The databases on which a suite runs that is declared once a kind: both, or the one that USHER_DATABASES names. Early release has
- * no effect on an embedded database, so a run with it would say the same once more.
+ * The databases on which a suite runs that is declared once a kind: those that USHER_DATABASES names (postgresql, pglite or both),
+ * by default PostgreSQL. Early release has no effect on an embedded database, so a run with it would say the same once more.
  */
 export const KINDS: readonly Kind[] = kindsOfRun();
 
 function kindsOfRun(): Kind[] {
-  const named = process.env.USHER_DATABASES ?? 'both';
+  const named = process.env.USHER_DATABASES ?? 'postgresql';
   if (isEarlyReleased() || named === 'postgresql') return ['postgresql'];
   if (named === 'pglite') return ['pglite'];
   if (named !== 'both') throw new Error('USHER_DATABASES: write postgresql, pglite or both.');

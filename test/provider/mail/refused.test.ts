@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { KINDS } from '../../support/databases.ts';
 import { notifyInTurn } from '../../support/provider/notifier.ts';
 import { Rest } from '../../support/rest.ts';
 import { useMailWorld } from './mail-world.ts';
@@ -16,7 +17,7 @@ interface Listed {
   sentAt: string | null;
 }
 
-describe.each(['postgresql', 'pglite'] as const)('e-mails that no repetition can mend (%s)', (kind) => {
+describe.each(KINDS)('e-mails that no repetition can mend (%s)', (kind) => {
   const world = useMailWorld(kind);
   const send = (body: string) => post(world.usher.rest, body, signature(body));
   const root = () => Rest.as(world.usher, 'admin@example.com');
