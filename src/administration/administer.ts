@@ -12,7 +12,7 @@ import type { Committed, Database, Outcome, Tx } from '../persistence/database.t
 import { memberIn, policyIn } from '../persistence/facts/source.ts';
 import type { Target } from './concerned.ts';
 import { type DryRun, rehearse } from './dry-run.ts';
-import { refuseChanged, refuseChangedForGood } from './if-revision.ts';
+import { refuseChanged, refuseChangedAtEnd } from './if-revision.ts';
 import { AUTH_TYPE, managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
 import { unknownApplication } from './records.ts';
 import { byAdministratorOf, byManagerOfAll, bySuperAdmin, type Rule } from './rules.ts';
@@ -133,7 +133,7 @@ export async function administer<T>(
       refused === null ? await carryOut(tx, audit) : { result: refused, scopes: [] };
     if (outcome.result instanceof UsherError) {
       records.push({ ...named, action: `${action}.refused`, subject: about.subject ?? null });
-    } else if (outcome.scopes.length > 0) await refuseChangedForGood(tx, by.ifRevision, about);
+    } else await refuseChangedAtEnd(tx, by.ifRevision, about, outcome);
     return { ...outcome, records };
   });
   const { result, ...made } = committed;

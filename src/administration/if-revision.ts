@@ -29,9 +29,17 @@ async function refuseChangedOf(tx: Tx, mark: RevisionToken, watched: Watched): P
   );
 }
 
-/** The same as the last step of a write: no further change can be logged before this write commits. */
-export async function refuseChangedForGood(tx: Tx, mark: RevisionToken | undefined, target: Target): Promise<void> {
+/**
+ * The same as the last step of a write: no further change can be logged before this write commits. A write that waited for another,
+ * and then changes nothing, is compared again too: of equal writes at once one alone is as its author saw it.
+ */
+export async function refuseChangedAtEnd(
+  tx: Tx,
+  mark: RevisionToken | undefined,
+  target: Target,
+  { scopes }: { readonly scopes: readonly unknown[] },
+): Promise<void> {
   if (mark === undefined) return;
-  await holdNumbering(tx);
+  if (scopes.length > 0) await holdNumbering(tx);
   await refuseChanged(tx, mark, target);
 }

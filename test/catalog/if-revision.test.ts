@@ -166,4 +166,24 @@ describe('a write that insists on a revision while another one is made', () => {
     );
     expect([done.status, (await other)?.status, early]).toEqual([200, 200, false]);
   });
+
+  test('of equal writes at once with one usher-if-revision one is carried out', async () => {
+    const root = Rest.later(() => usher, 'admin@example.com');
+    const [{ id }] = (await root.get('/api/applications/billing/roles')).body.data;
+    const grants = `/api/applications/billing/roles/${id}/permissions`;
+    const person = (email: string) => `/api/users/${email}/active`;
+    const writes: [string, unknown][] = [
+      [person('ben@example.com'), { active: false }],
+      [person('ben@example.com'), { active: true }],
+      [grants, { permissions: [{ permission: 'report.send', accessLevel: 'allowed' }] }],
+    ];
+    await root.put(person('ben@example.com'), { active: true });
+    for (const [path, body] of writes) {
+      const dry = await root.put(`${path}?dryRun=true`, body);
+      const headers = { 'usher-if-revision': dry.body.data.impact.revision as string };
+      const answers = await Promise.all(Array.from({ length: 8 }, () => root.put(path, body, headers)));
+      const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
+      expect([path, statuses]).toEqual([path, [200, ...Array<number>(7).fill(412)]]);
+    }
+  });
 });

@@ -84,14 +84,14 @@ export const DRY_RUNS: readonly Mutant[] = [
   mutant(
     'the revision that a write requires is checked only before concurrent writes commit',
     'administration/if-revision.ts',
-    'await holdNumbering(tx);\n  await refuseChanged(tx, mark, target);',
+    'if (scopes.length > 0) await holdNumbering(tx);\n  await refuseChanged(tx, mark, target);',
     '',
     'catalog/if-revision',
   ),
   mutant(
     'a write that requires a revision does not lock the numbering',
     'administration/if-revision.ts',
-    'await holdNumbering(tx);\n',
+    'if (scopes.length > 0) await holdNumbering(tx);\n',
     '',
     'catalog/if-revision',
   ),

@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { editorOf, superAdmin } from '../../administration/administer.ts';
 import { DryRun, type ImpactView, rehearse } from '../../administration/dry-run.ts';
-import { refuseChanged, refuseChangedForGood } from '../../administration/if-revision.ts';
+import { refuseChanged, refuseChangedAtEnd } from '../../administration/if-revision.ts';
 import { unknownApplication } from '../../administration/records.ts';
 import type { Clock } from '../../base/clock.ts';
 import { tooMany } from '../../base/dear-reads.ts';
@@ -180,9 +180,12 @@ export class Manifests {
       async (tx): Promise<Outcome<Plan | UsherError>> => {
         const refused = await judge(tx, options);
         const outcome = refused ? { result: refused, scopes: [] } : await this.#write(tx, manifest, options);
-        if (outcome.result instanceof UsherError) await recordRefused(tx, { actor, code, requestId });
-        else if (!isEmpty(outcome.result)) await recordApplied(tx, outcome.result, { actor, code, requestId, prune });
-        if (outcome.scopes.length > 0) await refuseChangedForGood(tx, ifRevision, { app: code });
+        if (outcome.result instanceof UsherError) {
+          await recordRefused(tx, { actor, code, requestId });
+          return outcome;
+        }
+        if (!isEmpty(outcome.result)) await recordApplied(tx, outcome.result, { actor, code, requestId, prune });
+        await refuseChangedAtEnd(tx, ifRevision, { app: code }, outcome);
         return outcome;
       },
     );
