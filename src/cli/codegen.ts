@@ -19,7 +19,7 @@ export function defineCodegen(program: Command, context: Context): void {
     .description(
       "Writes the codes of an application's permissions, roles and entities as source text to standard output, from a running service or a manifest. A misspelled code then does not compile.",
     )
-    .addOption(new Option('--lang <language>', 'the language').choices(LANGUAGES).default('ts'))
+    .addOption(new Option('--lang <language>', 'the language').choices(LANGUAGES).makeOptionMandatory())
     .option('--manifest <file>', 'read this manifest instead of asking a service')
     .action(async (app: string, _: Options, self: Command) => {
       const options = self.optsWithGlobals<Options>();

@@ -37,9 +37,14 @@ const LEAVES = leaves(program).map(({ path, command }) => ({
   name: path.join(' '),
   path,
   addServiceOptions: command.options.some(({ long }) => long === '--url') && path[0] !== 'login',
-  needed: command.registeredArguments
-    .filter(({ required }) => required)
-    .map((argument) => argument.argChoices?.[0] ?? (argument.name() === 'email' ? 'a@b' : 'x')),
+  needed: [
+    ...command.registeredArguments
+      .filter(({ required }) => required)
+      .map((argument) => argument.argChoices?.[0] ?? (argument.name() === 'email' ? 'a@b' : 'x')),
+    ...command.options.flatMap(({ mandatory, long, argChoices }) =>
+      mandatory ? [`${long}`, `${argChoices?.[0]}`] : [],
+    ),
+  ],
 }));
 
 const double = new Double();
