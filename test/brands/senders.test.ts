@@ -185,16 +185,16 @@ describe.each(KINDS)('senders of brands (%s)', (kind) => {
         expect((await root.put(`${BRANDS}/${id}`, { smtp: fields })).status).toBe(200);
       let logins = 0;
       plain.fault = { at: 'login', words: () => `5.7.8 ${++logins}` };
-      expect([await outcome(), logins]).toEqual(['transient', 0]);
+      expect([await outcome(), logins]).toEqual(['account', 0]);
       for (const host of ['localhost.example.com', '10.0.0.1', '192.168.1.9', 'fd00::1']) {
         await change({ host, password: LOGIN.password });
-        expect([host, await outcome(), logins]).toEqual([host, 'transient', 0]);
+        expect([host, await outcome(), logins]).toEqual([host, 'account', 0]);
       }
       plain.fault = null;
       await change({ allowInsecure: true });
       expect([await outcome(), (await plain.next()).user]).toEqual(['sent', LOGIN.user]);
       await change({ allowInsecure: false });
-      expect(await outcome()).toBe('transient');
+      expect(await outcome()).toBe('account');
       for (const host of ['localhost', '127.0.0.1', '127.8.9.10', '::1']) {
         await change({ host, password: LOGIN.password });
         expect([host, await outcome()]).toEqual([host, 'sent']);

@@ -101,7 +101,7 @@ describe('the unsubscribe page', () => {
         ...damaged,
         `token=${token}&token=${token}`,
         `token=${'a'.repeat(201)}`,
-        `token=${token}&x=1`,
+        `token=${token}x&utm_source=news`,
       ]) {
         const page = await ask(method, query);
         expect([page.status, page.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
