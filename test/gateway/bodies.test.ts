@@ -121,6 +121,7 @@ describe('media types', () => {
     'application/json',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
+    'application/json; charset=utf8',
     'APPLICATION/JSON',
     'application/json; charset=utf-8; boundary=x',
   ])('%s is JSON', (type) => {

@@ -28,6 +28,9 @@ describe('Connect on the wire', () => {
     });
   const json = (body: string, method = 'Check') => post(method, 'application/json', body);
   const text = JSON.stringify(question);
+  /** An answer in base64, each piece of which may be padded. */
+  const decoded = (base64: string): string =>
+    Buffer.concat((base64.match(/[^=]+=*/g) ?? []).map((piece) => Buffer.from(piece, 'base64'))).toString();
   /** A message of gRPC-Web, and the length that it claims to have. */
   const framed = (body: Uint8Array, length = body.length): Buffer => {
     const frame = Buffer.alloc(5);
@@ -175,7 +178,7 @@ describe('Connect on the wire', () => {
   test.each([
     'text/plain',
     'application/grpc',
-    'application/grpc-web-text',
+    'application/grpc-web-text+json',
     'application/json; charset=latin1',
     'application/connect+json',
   ])('%s is 415 in the common error shape, after the key', async (type) => {
@@ -213,6 +216,30 @@ describe('Connect on the wire', () => {
     const reply = await post('Check', 'application/json', text, { 'x-request-id': 'my-request-1' });
     expect(reply.headers.get('x-request-id')).toBe('my-request-1');
   });
+
+  test.each(['application/grpc-web-text', 'application/grpc-web-text+proto'])(
+    '%s is answered in kind',
+    async (type) => {
+      const frame = framed(toBinary(CheckRequestSchema, create(CheckRequestSchema, question)));
+      const binary = await ask(`${world.url}${PATH}/Check`, {
+        method: 'POST',
+        body: frame,
+        headers: { ...headers, 'content-type': 'application/grpc-web+proto' },
+      });
+      const whole = frame.toString('base64');
+      // Callers may encode each piece by itself, with padding between.
+      const pieces = [frame.subarray(0, 5), frame.subarray(5, 9), frame.subarray(9)];
+      for (const body of [whole, pieces.map((piece) => piece.toString('base64')).join('')]) {
+        const reply = await post('Check', type, body);
+        expect([reply.status, reply.headers.get('content-type')]).toEqual([200, type]);
+        expect(decoded(reply.text)).toContain('grpc-status: 0');
+        expect(decoded(reply.text)).toBe(binary.text);
+      }
+      for (const body of ['AAAA*', 'AAAAA', whole.slice(1), `${whole}\n`]) {
+        expect(decoded((await post('Check', type, body)).text)).toContain('grpc-status: 3');
+      }
+    },
+  );
 
   test('a frame with a false length is refused', async () => {
     for (const length of [5, request.length + 5]) {

@@ -35,6 +35,7 @@ import { type Guard, key } from '../route/guards.ts';
 import { DEADLINE_MS, RPC_MESSAGE_BYTES } from '../route/limits.ts';
 import type { Services } from '../services.ts';
 import { FRAME_BYTES, RPC_MEDIA, type RpcMedia, readMessage, rpcError, toConnectError } from './messages.ts';
+import { answerAsText, fromText, isText, textLength } from './text.ts';
 
 export interface ConnectOptions extends Admission {
   /** Counts the bodies of callers without credentials. */
@@ -109,6 +110,7 @@ export function createConnect(options: ConnectOptions): RequestHandler {
       if (!door.media.includes(req.headers['content-type'] ?? '')) throw error;
       res.locals.fault = toUsherError(error);
     }
+    answerAsText(req, res);
     // Connect parses the first as a URL, throws if it cannot, and compares the second. Nothing else reads them after this.
     Object.assign(req.headers, { host: 'localhost', 'content-length': String(message.length) });
     // Connect takes the body from here, where body-parser would leave it; bytes too.
@@ -130,11 +132,9 @@ async function receive(options: ConnectOptions, exchange: Exchange, door: Door):
   const encoding = req.get(encodingHeader(media));
   if (encoding !== undefined && encoding !== 'identity') return EMPTY;
   const limit = RPC_MESSAGE_BYTES + (RPC_MEDIA[media].framed ? FRAME_BYTES : 0);
-  return readMessage(
-    await readBytes(exchange, limit, exchange.caller === null ? options.unproven : null),
-    media,
-    door.input,
-  );
+  const unproven = exchange.caller === null ? options.unproven : null;
+  const body = await readBytes(exchange, isText(media) ? textLength(limit) : limit, unproven);
+  return readMessage(isText(media) ? fromText(body) : body, media, door.input);
 }
 
 function encodingHeader(media: RpcMedia): string {

@@ -18,6 +18,8 @@ export const RPC_MEDIA = {
   'application/grpc-web': { json: false, framed: true, grpc: true, answers: 'both' },
   'application/grpc-web+proto': { json: false, framed: true, grpc: true, answers: 'both' },
   'application/grpc-web+json': { json: true, framed: true, grpc: true, answers: 'both' },
+  'application/grpc-web-text': { json: false, framed: true, grpc: true, answers: 'both' },
+  'application/grpc-web-text+proto': { json: false, framed: true, grpc: true, answers: 'both' },
 } as const;
 export type RpcMedia = keyof typeof RPC_MEDIA;
 

@@ -160,7 +160,7 @@ function refuseUnstorable(value: unknown, path: string): void {
 export function checkMedia(contentType: string | undefined, media: readonly string[]): string {
   const [type = '', ...parameters] = (contentType ?? '').split(';').map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith('charset='));
-  const utf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
+  const utf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
   if (media.includes(type) && utf8) return type;
   throw new UsherError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${media.join(' or ')}, in UTF-8.`);
 }
