@@ -82,9 +82,9 @@ async function send({ io }: Context, service: Service, file: PeopleFile, dryRun:
 /** The faults that the service found in a piece, at their lines. */
 function placed({ people }: PeopleFile, from: number, issues: readonly Issue[]): Issue[] {
   return issues.map(({ path, message }) => {
-    const [, at, field] = /^people\.(\d+)\.?(.*)$/.exec(path) ?? [];
-    const line = at === undefined ? undefined : people[from + Number(at)]?.line;
-    return line === undefined ? { path, message } : { path: field ?? '', message, line, column: 1 };
+    const [list, at = '', ...field] = path.split('.');
+    const line = list === 'people' ? people[from + Number(at)]?.line : undefined;
+    return line === undefined ? { path, message } : { path: field.join('.'), message, line, column: 1 };
   });
 }
 

@@ -43,8 +43,8 @@ for (const kind of KINDS) {
       const { status, body, headers } = await root.get('/api/admin/keys');
       expect(status).toBe(200);
       expect(body.data).toEqual([
-        { name: 'shop', scopes: ['check', 'watch'], lastUsedAt: null },
-        { name: 'mailer', scopes: ['notify'], lastUsedAt: null },
+        { name: 'shop', scopes: ['check', 'watch'], apps: null, lastUsedAt: null },
+        { name: 'mailer', scopes: ['notify'], apps: null, lastUsedAt: null },
       ]);
       expect(JSON.stringify(body)).not.toMatch(/the-key-of/);
       const again = await root.get('/api/admin/keys', { 'if-none-match': headers.get('etag') ?? '' });

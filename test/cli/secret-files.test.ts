@@ -25,12 +25,13 @@ const SECRETS: Readonly<Record<string, string>> = {
   IDP_SERVICE_ACCOUNT_TOKEN: CANARY,
   IDP_WEBHOOK_SECRET: CANARY,
   IDP_NOTIFICATION_SIGNING_KEY: CANARY,
+  IDP_EVENT_SIGNING_KEYS: CANARY,
   IDP_CLIENT_SECRET: CANARY,
   PUSH_PRIVATE_KEY: pair.getPrivateKey('base64url'),
 };
 /** What the others require beside them. */
 const BESIDE: Readonly<Record<string, Record<string, string>>> = {
-  UPSTREAM_KEY: { UPSTREAM_ADDRESS: 'usher.internal:50051' },
+  UPSTREAM_KEY: { UPSTREAM_ADDRESS: 'usher.internal:50051', INTERNAL_API_KEY: 'the-key-of-callers-of-an-edge' },
   DATABASE_DIRECT_URL: { DATABASE_URL: 'postgresql://usher@db/usher' },
   DATABASE_FACTS_URL: { DATABASE_URL: 'postgresql://usher@db/usher' },
   PUSH_PRIVATE_KEY: {
