@@ -44,11 +44,11 @@ async function fromService(io: Io, app: string, options: Options): Promise<Secti
 }
 
 async function fromManifest(io: Io, app: string, name: string): Promise<Sections> {
-  const { parseManifest } = await import('../catalog/manifest/parse.ts');
-  const { manifest, issues } = await parseManifest(await readText(io, name));
-  if (manifest === null || issues.length > 0) {
-    throw new CommandFailed(`${name} has faults.`, { lines: issueLines(name, issues) });
-  }
+  const { manifestOf, UnreadableTests } = await import('../policy-tests/files.ts');
+  const manifest = await manifestOf(name, await readText(io, name)).catch((error: unknown) => {
+    if (!(error instanceof UnreadableTests)) throw error;
+    throw new CommandFailed(`${name} has faults.`, { lines: issueLines(name, error.issues) });
+  });
   if (manifest.application.code !== app) {
     throw new CommandFailed(`${name} describes ${manifest.application.code}, not ${app}.`);
   }

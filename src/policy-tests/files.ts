@@ -2,11 +2,14 @@
 
 import { z } from 'zod';
 import { Faults, isMap } from '../catalog/manifest/faults.ts';
-import type { Manifest } from '../catalog/manifest/format.ts';
+import { type Manifest, present } from '../catalog/manifest/format.ts';
+import { planNotificationTypes } from '../catalog/manifest/notification-types.ts';
 import { parseManifest } from '../catalog/manifest/parse.ts';
 import { type ManifestIssue, placed } from '../catalog/manifest/places.ts';
 import { fits, withoutExtensions } from '../catalog/manifest/read.ts';
 import { readSource } from '../catalog/manifest/source.ts';
+import { checkStandalone } from '../catalog/manifest/standalone.ts';
+import { planTemplates } from '../catalog/manifest/templates.ts';
 import { readCases, type TestFile } from './cases.ts';
 
 /** A file, or the manifest that it names, could not be read: `issues` list its faults. */
@@ -52,9 +55,21 @@ export async function readTests(name: string, files: Files): Promise<TestFile> {
   return { name, manifest: await manifestOf(manifestName, await contentOf(manifestName, files)), cases };
 }
 
-async function manifestOf(name: string, text: string): Promise<Manifest> {
-  const { manifest, issues } = await parseManifest(text);
+/** Refused of new overrides alone: an export holds those that became dormant, or whose type the catalog no longer lists. */
+const OF_NEW_OVERRIDES: readonly (string | undefined)[] = ['GLOBAL_PERMISSION', 'UNKNOWN_RESOURCE_TYPE'];
+
+/** The manifest of `text`. Rejects with the faults that applying it would find, but for those of Liquid and of what a database holds. */
+export async function manifestOf(name: string, text: string): Promise<Manifest> {
+  const { manifest, issues, places } = await parseManifest(text);
   if (manifest === null || issues.length > 0) throw new UnreadableTests(name, 'has faults', issues);
+  const faults = new Faults();
+  checkStandalone(manifest, faults);
+  const { removed } = planNotificationTypes(new Map(), manifest, false, faults);
+  const languages = new Set(present(manifest.templates).map(({ locale }) => locale));
+  const given = { manifest, prune: false, languages, types: new Set<string>(), removedTypes: removed };
+  planTemplates(new Map(), given, faults);
+  const refused = faults.list.filter(({ code }) => !OF_NEW_OVERRIDES.includes(code));
+  if (refused.length > 0) throw new UnreadableTests(name, 'has faults', placed(text, places, refused));
   return manifest;
 }
 

@@ -131,6 +131,29 @@ describe('usher test', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
   });
 
+  test.each([
+    [
+      'a role that it does not define',
+      'assignments: [{ email: a@example.com, roles: [nobody] }]',
+      'assignments.0.roles.0',
+    ],
+    [
+      'a grant of a permission that it does not define',
+      'roles: [{ code: clerk, permissions: { some: view } }]',
+      'roles.0',
+    ],
+    ['a level that its permission does not have', 'roles: [{ code: clerk, permissions: { all: edit } }]', 'roles.0'],
+    [
+      'a template of an unknown type',
+      'templates: [{ type: nothing, key: one, locale: en, subject: x, html: y }]',
+      'templates.0.type',
+    ],
+  ])('usher test exits with 2 for a manifest that apply refuses: %s', async (_, section, path) => {
+    const text = `application: { code: shop, name: Shop }\nentities: [{ code: invoice, name: Invoice }]\npermissions: [{ code: all, type: binary, global: true }]\n${section}\ntests: [{ email: a@example.com, permission: all, expect: denied }]\n`;
+    const { code, stderr } = await run(write('refused.yaml', text));
+    expect([code, stderr]).toEqual([2, expect.stringContaining(path)]);
+  });
+
   test('usher test runs the tests in a manifest', async () => {
     const file = write('own.yaml', `${MANIFEST}tests:\n  - ${PASSING[0]}\n`);
     expect(await run(file)).toMatchObject({ code: 0, stdout: '1 passed, 0 failed\n' });
