@@ -20,12 +20,18 @@ const EXIT_MS = 1000;
 /** Whether a signal has requested the shutdown. */
 let stopping = false;
 
+/** Ctrl-C reaches every process of a terminal, and npm passes it on: the same signal again within this time is the same one. */
+const SAME_SIGNAL_MS = 500;
+
 /** The first signal starts an orderly shutdown; the second ends the process at once. */
 function stopped(): Promise<string> {
   return new Promise((resolve) => {
+    let first = { signal: '', at: 0 };
     const stop = (signal: string): void => {
+      if (signal === first.signal && performance.now() - first.at < SAME_SIGNAL_MS) return;
       if (stopping) process.exit(1);
       stopping = true;
+      first = { signal, at: performance.now() };
       resolve(signal);
     };
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
