@@ -58,7 +58,7 @@ export async function readTests(name: string, files: Files): Promise<TestFile> {
 /** Refused of new overrides alone: an export holds those that became dormant, or whose type the catalog no longer lists. */
 const OF_NEW_OVERRIDES: readonly (string | undefined)[] = ['GLOBAL_PERMISSION', 'UNKNOWN_RESOURCE_TYPE'];
 
-/** The manifest of `text`. Rejects with the faults that applying it would find, but for those of Liquid and of what a database holds. */
+/** The manifest of `text`. Rejects with the faults that applying it would find, but for those of Liquid and of stored records. */
 export async function manifestOf(name: string, text: string): Promise<Manifest> {
   const { manifest, issues, places } = await parseManifest(text);
   if (manifest === null || issues.length > 0) throw new UnreadableTests(name, 'has faults', issues);

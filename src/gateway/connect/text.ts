@@ -13,7 +13,7 @@ export function isText(media: string): boolean {
   return TEXT.test(media);
 }
 
-/** The most base64 that so many bytes take, where each frame may be padded by itself. */
+/** The longest base64 of `bytes` bytes, where each frame may be padded by itself. */
 export function textLength(bytes: number): number {
   return 4 * Math.ceil(bytes / 3) + 4;
 }
