@@ -54,7 +54,7 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'gRPC requires no key',
     'grpc/bridge.ts',
-    'authorize(apiKey(call.metadata));',
+    'authorize(apiKey(call.metadata))?.(call.request);',
     'apiKey(call.metadata);',
     'grpc/refusals',
   ),
@@ -82,7 +82,7 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'a question may contain a lone surrogate',
     'gateway/route/bodies.ts',
-    "if (text.includes('\\\\u')) refuseUnstorable(value, '');",
+    "if (!unstorable && text.includes('\\\\u')) refuseUnstorable(value, '');",
     '',
     'gateway/bodies',
   ),
@@ -160,7 +160,7 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'guessed credentials are not counted',
     'gateway/middleware/admit.ts',
-    'await countRefused(rateLimit, address, isSecret, error);\n    throw error;',
+    'await countRefused(rateLimit, address, isGuess, error);\n    throw error;',
     'throw error;',
     'gateway/server',
   ),

@@ -13,8 +13,8 @@ export const DRY_RUNS: readonly Mutant[] = [
   mutant(
     'a dry run that a deadlock ended is not retried',
     'persistence/transactions.ts',
-    'return this.#repeating(async () => {\n      const trx',
-    'return (async (attempt: () => Promise<T>) => await attempt())(async () => {\n      const trx',
+    'return forCaller(() => this.#repeating(attempt));',
+    'return forCaller(attempt);',
     'faults/dry-runs',
   ),
   mutant(

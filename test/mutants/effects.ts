@@ -231,9 +231,9 @@ export const SENDING: readonly Mutant[] = [
   ),
   mutant(
     'an auth mail may contain any link',
-    'provider/mail/payload.ts',
-    "url.password === '' && origins.has(url.origin);",
-    "url.password === '' && origins.size > 0;",
+    'provider/mail/text.ts',
+    "password === '' && origins.has(origin);",
+    "password === '' && origin !== '';",
     'provider/mail/endpoint',
   ),
 ];

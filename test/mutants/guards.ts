@@ -133,8 +133,8 @@ export const GUARDS: readonly Mutant[] = [
   mutant(
     'a replaced set is not compared with If-Match',
     'administration/records.ts',
-    'if (named.includes(\'*\') || named.includes(`"${tag}"`)) return;',
-    'if (named.length > 0 || tag !== null) return;',
+    'if (ifMatch === undefined || namesState(ifMatch, tag)) return;',
+    "if (ifMatch === undefined || ifMatch !== '') return;",
     'catalog/roles',
   ),
   mutant(
@@ -164,8 +164,8 @@ export const PEOPLE: readonly Mutant[] = [
   mutant(
     'checks ignore the bound account of an address',
     'directory/subjects.ts',
-    'if (this.#policy.bindSubject) return this.#refuseOther(caller, requestId);',
-    'void requestId;',
+    'if (binding !== null) return this.#refuseOther(caller, binding, requestId);',
+    '',
     'directory/subjects',
   ),
   mutant(
@@ -178,8 +178,8 @@ export const PEOPLE: readonly Mutant[] = [
   mutant(
     'a write binds an address to another account',
     'directory/accounts.ts',
-    'if (bound) throw new IdentityConflict(before);',
-    'void bound;',
+    'if (binding !== null) throw new IdentityConflict(before);',
+    '',
     'directory/subjects',
   ),
   mutant(

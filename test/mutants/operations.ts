@@ -226,8 +226,8 @@ export const OPERATIONS: readonly Mutant[] = [
   mutant(
     'a scope that is taken keeps open what it had opened',
     'identity/api-keys.ts',
-    'for (const [scope, holder] of this.#holders) if (!this.opens(scope)) this.#end(scope, holder);',
-    '',
+    'if (!isAsWide || !this.opens(scope)) this.#end(scope, holder);',
+    'if (!isAsWide) this.#end(scope, holder);',
     'app/reload',
   ),
   mutant(

@@ -60,9 +60,9 @@ export const WATCH: readonly Mutant[] = [
   ),
   mutant(
     'Watch is let in with a key for checks',
-    'app/app.ts',
-    "authorize: authorize('watch') }",
-    "authorize: authorize('check') }",
+    'app/grpc.ts',
+    "keys.admit(key, 'watch', watching)",
+    "keys.admit(key, 'check', watching)",
     'watch/watch',
   ),
   mutant(
