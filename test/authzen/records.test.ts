@@ -191,6 +191,8 @@ describe('resources that may mean the application', () => {
           return { result: null, scopes: ['p:open'] };
         });
         history.push([numberOf(revision), present]);
+        // Faster changes than a door can follow are answered UNAVAILABLE.
+        await answered[turn % answered.length]?.promise;
       }
       isOver = true;
     };
@@ -211,10 +213,13 @@ describe('resources that may mean the application', () => {
         return { decision: body.results.some((it: { id: string }) => it.id === BEN), context: body.context };
       },
     ];
-    const asking = doors.map(async (ask) => {
+    const answered = doors.map(() => Promise.withResolvers<void>());
+    const asking = doors.map(async (ask, door) => {
       while (!isOver) {
         const { decision, context } = await ask();
         said.push([numberOf(context.revision), decision]);
+        answered[door]?.resolve();
+        answered[door] = Promise.withResolvers();
       }
     });
     await Promise.all([flip(), ...asking]);
