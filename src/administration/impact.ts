@@ -170,8 +170,8 @@ function isSamePermission(a: PolicyPermission | undefined, b: PolicyPermission |
 }
 
 /**
- * The level on both sides. Of a permission that only one side defines, roles and overrides count alone: a SuperAdmin neither
- * gains a permission that is made nor loses one that is deleted.
+ * The level on both sides. Of a permission that only one side defines, roles and overrides count alone: neither a SuperAdmin
+ * nor an administrator of the application gains a permission that is made, or loses one that is deleted.
  */
 function levelsOf(
   pair: Pair,

@@ -22,12 +22,12 @@ interface Subject {
 const SOURCES = { role: 'role', override: 'override', superadmin: 'SuperAdmin', app_admin: 'application admin' };
 const LARGEST_PAGE = 1000;
 
-/** `usher who APP PERMISSION`: everybody who holds a permission. */
+/** `usher who APP PERMISSION`: who holds a permission. */
 export function defineWho(program: Command, context: Context): void {
   const command = addServiceOptions(program.command('who <app> <permission>'))
     .summary('list who holds a permission')
     .description(
-      'Lists everybody whom a check of the same question allows, with their level and the rule that grants it.',
+      'Lists whom a check of the same question allows, with their level and the rule that grants it. Inactive people are allowed nothing.',
     )
     .option('--resource <type:id>', 'for one record, for example project:1042')
     .addOption(levelOption())
