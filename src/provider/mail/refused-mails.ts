@@ -24,7 +24,7 @@ export type { RefusedMailRow } from '../../persistence/provider/refused-mails.ts
 interface RefusedMailsOptions {
   readonly database: Database;
   readonly secret: SecretSource;
-  readonly log: Pick<Logger, 'warn' | 'error'>;
+  readonly log: Pick<Logger, 'warn'>;
   readonly registry: Registry;
 }
 
@@ -77,7 +77,7 @@ export class RefusedMails {
       }));
       if (deliveries > 1) return true;
       this.#refused.inc({ reason });
-      log.error({ reason, orgId: named.orgId, eventType: named.eventType }, 'e-mail of the identity provider refused');
+      log.warn({ reason, orgId: named.orgId, eventType: named.eventType }, 'e-mail of the identity provider refused');
       return false;
     } catch (trouble) {
       // The caller gets the first error, and repeats.
