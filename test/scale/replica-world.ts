@@ -91,7 +91,8 @@ export class ReplicaWorld {
     const replicaUrl = url.replace(`:${primary.port}/`, `:${replica.port}/`);
     const line = await LineCutter.start(replicaUrl);
     const answering = await instance(url, { DATABASE_FACTS_URL: line.url(replicaUrl), ...env });
-    const edge = await startEdge(answering.grpc, { env: { UPSTREAM_KEY: answering.app.localKey ?? '', ...env } });
+    const key = answering.app.localKey ?? '';
+    const edge = await startEdge(answering.grpc, { env: { UPSTREAM_KEY: key, INTERNAL_API_KEY: key, ...env } });
     const { number } = parseRevision(writing.app.engine.revision);
     const history = new History(number);
     const servers = { primary, replica, line, url, replicaUrl };
