@@ -120,6 +120,8 @@ export class Inbound {
     if (this.#stopped) return;
     if (this.#isOver) this.#waitForTurn();
     else if (this.#mustWait) this.#socket.pause();
+    // It waited for its turn as a guest, and has shown a right by the frame that took the last of it.
+    else if (this.#held.length > 0) this.#read(this.#held);
   }
 
   /** Whether all guests have had their part of this turn. */

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { CheckRequestSchema } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
 import { Connection } from '../../../src/grpc/front/connection.ts';
+import { GUEST_BYTES, Guests } from '../../../src/grpc/front/guests.ts';
 import { TURN_BYTES } from '../../../src/grpc/front/inbound.ts';
 import { FakeClock } from '../../engine/fake-clock.ts';
 import { Flag, Frame, FrameReader, frame, PREFACE, ping, priority, settings, windowUpdate } from '../../wire/frames.ts';
@@ -275,4 +276,23 @@ test('twenty connections whose calls are refused get a part of a turn together, 
   // A refusal counts as a kilobyte and the bytes of its headers: 64 kB in all, and the last of each connection.
   expect(most).toBeLessThan(90);
   expect(turns).toBeGreaterThan(40);
+});
+
+test('a message is read behind the headers that show a right, where they take the last of what guests have in a turn', async () => {
+  const clock = new FakeClock();
+  const engine = new ScriptedEngine();
+  const guests = new Guests(() => undefined, GUEST_BYTES, 1);
+  const socket = new MemorySocket();
+  sockets.push(socket);
+  new Connection({
+    socket,
+    service: { ...frontService({ engine, clock }), guests },
+    clock,
+    closed: () => undefined,
+  });
+  socket.push(HELLO);
+  await until(() => !guests.mustWait);
+  socket.push(checks(3));
+  await until(() => engine.asked.length === 3);
+  expect(emails(engine)).toEqual(expected(3));
 });
