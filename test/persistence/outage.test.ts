@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { claimAccounts } from '../../src/persistence/accounts.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { noteActivity } from '../../src/persistence/directory/activity.ts';
 import { insertProfiles } from '../../src/persistence/directory/profiles.ts';
@@ -124,9 +125,15 @@ describe('statements that are transactions of their own', () => {
     await add(direct, 'told');
     const emails = ['near@example.com', 'far@example.com', 'before@example.com', 'after@example.com'];
     await direct.change(async (tx) => {
-      await insertProfiles(
+      const profiles = await insertProfiles(
         tx,
-        emails.map((email) => ({ email, ...account })),
+        emails.map((email) => ({ email })),
+      );
+      const owner = { ...account, organization: null, mayRule: false, seenAt: new Date(0) };
+      await claimAccounts(
+        tx,
+        [...profiles.values()].map(({ id }) => ({ personId: id, ...owner })),
+        false,
       );
       return { result: null, scopes: [] };
     });

@@ -44,7 +44,7 @@ async function outcome(check: Handle, request: Buffer): Promise<Outcome> {
 }
 
 /** Beside those of the world some that differ from them by case, or by the order of their letters. */
-const PERMISSIONS = [...NAMES.permissions, 'tostring', 'Constructor', 'invoices.dare'];
+const PERMISSIONS = [...NAMES.permissions, 'tostring', 'Constructor', 'invoices/dare'];
 
 /** Few enough that most are asked again and again. */
 function question(random: Random) {
