@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { ExportedManifest } from '../../../src/catalog/manifest/export.ts';
+import { overrideKey } from '../../../src/catalog/manifest/state.ts';
 
 /** Manifests that fit, by construction: few codes, so that any two of them overlap; texts of every kind. */
 
@@ -275,6 +276,6 @@ export function canonical(manifest: ExportedManifest): ExportedManifest {
     assignments: by(({ email }) => email, manifest.assignments)
       .filter(({ roles }) => roles.length > 0)
       .map(({ email, roles }) => ({ email, roles: roles.toSorted() })),
-    overrides: by((o) => `${o.email}:${o.permission}:${o.resourceType}:${o.resourceId}`, manifest.overrides),
+    overrides: by(overrideKey, manifest.overrides),
   };
 }
