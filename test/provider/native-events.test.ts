@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { KINDS } from '../support/databases.ts';
+import { sendSigned } from '../support/provider/notifier.ts';
 import { Rest } from '../support/rest.ts';
 import { useWorld, type World } from './fixture.ts';
 
@@ -42,9 +43,14 @@ function user(email = `life${++users}@example.com`, id = `9000000000000${String(
   };
 }
 
-async function post(world: World, event: unknown, key: string = KEYS[0], header = 'ZITADEL-Signature') {
+async function post(
+  world: World,
+  event: unknown,
+  key: string = KEYS[0],
+  header = 'ZITADEL-Signature',
+  t = Math.floor(Date.now() / 1000),
+) {
   const body = typeof event === 'string' ? event : JSON.stringify(event);
-  const t = Math.floor(Date.now() / 1000);
   const v1 = createHmac('sha256', key).update(`${t}.${body}`).digest('hex');
   const response = await fetch(world.usher.rest + PATH, {
     method: 'POST',
@@ -92,6 +98,11 @@ for (const kind of KINDS) {
       const two = user();
       const refused = await post(world, two.event('user.human.added'), 'wrong');
       expect([refused.status, refused.body.details.code]).toEqual([401, 'SIGNATURE_INVALID']);
+      for (const age of [-400, 400]) {
+        const t = Math.floor(Date.now() / 1000) - age;
+        const stale = await post(world, two.event('user.human.added'), KEYS[0], 'ZITADEL-Signature', t);
+        expect([stale.status, stale.body.details.code]).toEqual([401, 'SIGNATURE_EXPIRED']);
+      }
       expect(await stored(world, two.email)).toBeUndefined();
       expect((await world.root.post(PATH, two.event('user.human.added'))).status).toBe(401);
     });
@@ -113,6 +124,29 @@ for (const kind of KINDS) {
       expect(world.idp.count('GET', '')).toBe(0);
       const { events: listed } = await events();
       expect(listed[0]).toMatchObject({ source: 'event', eventType: 'user.removed', email, outcome: 'applied' });
+    });
+
+    test('the recorded bodies are taken byte for byte, by the header that they came with', async () => {
+      const of = (type: string) => sendSigned(world.usher.rest + PATH, JSON.stringify(RECORDED[type]), KEYS[1]);
+      const seen: unknown[] = [];
+      for (const type of Object.keys(RECORDED)) {
+        const { status, body } = await of(type);
+        const kept = await stored(world, 'life@example.com');
+        seen.push([type, status, body.data.applied, kept?.active, kept?.first]);
+      }
+      expect(seen).toEqual([
+        ['user.human.added', 200, true, true, 'Life'],
+        ['user.human.profile.changed', 200, true, true, 'Life2'],
+        ['user.deactivated', 200, true, false, 'Life2'],
+        ['user.reactivated', 200, true, true, 'Life2'],
+        ['user.human.email.changed', 200, true, true, 'Life2'],
+        ['user.removed', 200, true, false, 'Life2'],
+      ]);
+      for (const type of Object.keys(RECORDED)) expect((await of(type)).body.data).toEqual({ applied: false });
+      const { emailChanges } = await events();
+      expect(emailChanges).toContainEqual(
+        expect.objectContaining({ email: 'life@example.com', to: 'new@example.com' }),
+      );
     });
 
     test('events of one user are ordered by sequence, and repeats change nothing', async () => {

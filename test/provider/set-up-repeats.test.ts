@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { RestAnswer } from '../support/rest.ts';
@@ -158,6 +159,21 @@ describe('set-up that fails at any step', () => {
     },
     60_000,
   );
+
+  test('target and client are asked for as they were of the one in the field', async () => {
+    await fresh();
+    const recorded = JSON.parse(readFileSync('test/support/provider/recorded-answers.json', 'utf8'));
+    const asked = (pathEnd: string) => world.idp.calls.findLast(({ path }) => path.endsWith(pathEnd))?.body;
+    await world.root.post(`${ADMIN}/actions/setup`, {});
+    const endpoint = expect.stringMatching(/^http:\/\/localhost:\d+\/api\/idp\/events$/);
+    expect(asked('/v2/actions/targets')).toEqual({ ...recorded['a target'].request, name: 'Usher', endpoint });
+    world.idp.state.orgs.push(organization('asked'));
+    const { request } = recorded['a client with a cleartext redirect address'];
+    const { name: appName, redirectUris } = request;
+    const wanted = { projectName: 'P', appName, redirectUris, userApiAppCode: 'auth' };
+    expect((await world.root.post(`${ADMIN}/orgs/asked/setup`, wanted)).status).toBe(200);
+    expect(asked('/apps/oidc')).toEqual(request);
+  });
 
   test('a domain that is not verified yet is told as such each time, and completes once it is', async () => {
     await fresh();

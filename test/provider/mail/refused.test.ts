@@ -107,12 +107,33 @@ describe.each(KINDS)('e-mails that no repetition can mend (%s)', (kind) => {
   });
 
   test("one organization's refused mail does not hold up another's, with the provider's own notifier", async () => {
+    const earlier = mailBody();
     const stuck = elsewhere('904');
     const reset = mailBody({ eventType: 'user.human.password.code.added' });
-    // One after the other, and each again until it is taken, as the provider in the field does it.
-    const tries = await notifyInTurn([stuck.body, reset.body], async (body) => (await send(body)).status);
+    const before = world.sink.mails.length;
+    // One after the other, and the batch again until each is taken, as the provider in the field does it.
+    const batch = [earlier.body, stuck.body, reset.body];
+    const tries = await notifyInTurn(batch, async (body) => (await send(body)).status);
+    expect((await world.sink.next()).parsed.text).toContain(earlier.code);
     expect((await world.sink.next()).parsed.text).toContain(reset.code);
-    expect(tries).toEqual([422, 200, 200]);
+    // Not ten tries of it: the second is taken, and the one before it came again and went out once.
+    expect(tries).toEqual([200, 422, 200, 200, 200]);
+    expect(world.sink.mails.length - before).toBe(2);
+  });
+
+  test('a mail that the mail server refuses for now is tried until it is taken, and holds nothing back for good', async () => {
+    const { body, code } = mailBody();
+    const { id } = await newest();
+    world.sink.fault = { at: 'rcpt', code: 451, words: '4.7.1 later' };
+    let deliveries = 0;
+    const tries = await notifyInTurn([body], async (one) => {
+      if (++deliveries === 10) world.sink.fault = null;
+      return (await send(one)).status;
+    });
+    expect(tries).toEqual([...Array.from({ length: 9 }, () => 502), 200]);
+    expect((await world.sink.next()).parsed.text).toContain(code);
+    // It was never refused for good.
+    expect((await newest()).id).toBe(id);
   });
 
   test('only SuperAdmins see and send them', async () => {

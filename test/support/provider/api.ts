@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 
 import { ACTION_HANDLERS } from './actions.ts';
-import type { Uploaded } from './multipart.ts';
+import { LABEL_HANDLERS } from './labels.ts';
 import { ApiError, type EmailProviderRow, type IdpState, newId, type OrgRow, type UserRow } from './state.ts';
 
 export interface ApiRequest {
@@ -21,7 +21,12 @@ export interface ApiAnswer {
 export type Body = Record<string, unknown>;
 export type Handler = (state: IdpState, body: Body, parts: string[], request: ApiRequest) => ApiAnswer;
 
-const details = { sequence: '42', changeDate: '2026-08-09T11:39:03.765691Z', resourceOwner: '100' };
+export const details = {
+  sequence: '42',
+  creationDate: '2026-08-09T11:39:03.765691Z',
+  changeDate: '2026-08-09T11:39:03.765691Z',
+  resourceOwner: '100',
+};
 
 /** What the provider answers. Throws ApiError. */
 export function answerOf(state: IdpState, request: ApiRequest): ApiAnswer {
@@ -36,9 +41,11 @@ const HANDLERS: readonly (readonly [string, RegExp, Handler])[] = [
   [
     'POST',
     /^\/admin\/v1\/email\/_search$/,
-    (state) => ({
-      body: { details, result: settled(state, state.emailProviders).map((row) => shownProvider(state, row)) },
-    }),
+    (state) => {
+      const result = settled(state, state.emailProviders).map((row) => shownProvider(state, row));
+      const counted = { totalResult: String(result.length), viewTimestamp: details.changeDate };
+      return { body: { details: counted, result } };
+    },
   ],
   ['POST', /^\/admin\/v1\/email\/http$/, createEmailProvider],
   ['GET', /^\/admin\/v1\/email\/([^/]+)$/, readEmailProvider],
@@ -49,12 +56,7 @@ const HANDLERS: readonly (readonly [string, RegExp, Handler])[] = [
   ['GET', /^\/admin\/v1\/orgs\/([^/]+)$/, readOrganization],
   ['POST', /^\/management\/v1\/orgs\/me\/domains$/, addDomain],
   ['POST', /^\/management\/v1\/orgs\/me\/domains\/([^/]+)\/_set_primary$/, setPrimary],
-  ['GET', /^\/management\/v1\/policies\/label$/, readLabel],
-  ['GET', /^\/management\/v1\/policies\/label\/_preview$/, previewLabel],
-  ['POST', /^\/management\/v1\/policies\/label$/, createLabel],
-  ['PUT', /^\/management\/v1\/policies\/label$/, updateLabel],
-  ['POST', /^\/management\/v1\/policies\/label\/_activate$/, activateLabel],
-  ['POST', /^\/assets\/v1\/org\/policy\/label\/logo$/, uploadLogo],
+  ...LABEL_HANDLERS,
   ['POST', /^\/management\/v1\/projects\/_search$/, searchProjects],
   ['POST', /^\/management\/v1\/projects$/, createProject],
   ['GET', /^\/management\/v1\/projects\/([^/]+)$/, readProject],
@@ -210,62 +212,6 @@ function setPrimary(state: IdpState, _body: Body, [domain = '']: string[], reque
   return { body: { details } };
 }
 
-function readLabel(state: IdpState, _body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
-  const org = scoped(state, request);
-  const logoUrl = org.logo === null ? '' : `${state.origin}/assets/v1/${org.id}/policy/label/logo-1`;
-  // The active one alone: a stored look that was never activated shows as the default.
-  const isDefault = org.shown === null;
-  const { logo: _, ...shown } = org.shown ?? {};
-  return { body: { policy: { details, ...(isDefault ? state.defaultLabel : shown), logoUrl, isDefault }, isDefault } };
-}
-
-function previewLabel(state: IdpState, _body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
-  const org = scoped(state, request);
-  const logoUrl = org.logo === null ? '' : `${state.origin}/assets/v1/${org.id}/policy/label/logo-1`;
-  const isDefault = org.label === null;
-  return { body: { policy: { details, ...(org.label ?? state.defaultLabel), logoUrl, isDefault }, isDefault } };
-}
-
-/** Fields that are not sent are reset: the write is of the whole. */
-function labelOf(body: Body): Record<string, unknown> {
-  const { primaryColor = '', backgroundColor = '', fontColor = '', warnColor = '', disableWatermark = false } = body;
-  return { primaryColor, backgroundColor, fontColor, warnColor, disableWatermark };
-}
-
-function createLabel(state: IdpState, body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
-  const org = scoped(state, request);
-  if (org.label !== null) throw new ApiError(6, 'Errors.Org.LabelPolicy.AlreadyExists (Org-2B0ps)');
-  org.label = labelOf(body);
-  return { body: { details } };
-}
-
-function updateLabel(state: IdpState, body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
-  const org = scoped(state, request);
-  if (org.label === null) throw new ApiError(5, 'Label Policy not found (Org-0K9dq)');
-  const next = labelOf(body);
-  if (JSON.stringify(next) === JSON.stringify(org.label))
-    throw new ApiError(9, 'Label Policy has not been changed (Org-8nfSr)');
-  org.label = next;
-  return { body: { details } };
-}
-
-function activateLabel(state: IdpState, _body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
-  const org = scoped(state, request);
-  if (org.label === null) throw new ApiError(5, 'Label Policy not found (Org-34mSE)');
-  org.shown = { ...org.label, logo: org.logo?.filename };
-  return { body: { details } };
-}
-
-function uploadLogo(state: IdpState, body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
-  const org = scoped(state, request);
-  const file = body as unknown as Uploaded;
-  if (!Buffer.isBuffer(file.bytes)) throw new ApiError(3, 'request Content-Type is not multipart/form-data');
-  if (!file.media.startsWith('image/')) throw new ApiError(3, 'invalid content-type (UPLOAD-2Fbs)');
-  if (org.label === null) throw new ApiError(5, 'Label Policy not found (Org-23BMs)');
-  org.logo = file;
-  return { body: {} };
-}
-
 function searchProjects(state: IdpState, body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
   const org = scoped(state, request);
   const found = settled(state, state.projects).filter(
@@ -332,8 +278,33 @@ function createApp(state: IdpState, { name, ...config }: Body, [id]: string[], r
   const app = { id: newId(), project: project.id, name: wanted, clientId: newId(), config };
   state.apps.push(app);
   state.madeAt.set(app, Date.now());
-  return { body: { appId: app.id, clientId: app.clientId, details } };
+  const faults = config.devMode === true && uris.some((uri) => uri.startsWith('http:')) ? CLEARTEXT_FAULTS : [];
+  return {
+    body: {
+      appId: app.id,
+      clientId: app.clientId,
+      details,
+      noneCompliant: faults.length > 0,
+      complianceProblems: faults,
+    },
+  };
 }
+
+/** Taken all the same; of the kind that the provider's console shows as warnings. */
+const CLEARTEXT_FAULTS = [
+  {
+    key: 'Application.OIDC.V1.NotCompliant',
+    localizedMessage: 'Your configuration is not compliant and differs from OIDC 1.0 standard.',
+  },
+  {
+    key: 'Application.OIDC.V1.NotCompliant',
+    localizedMessage: 'Your configuration is not compliant and differs from OIDC 1.0 standard.',
+  },
+  {
+    key: 'Application.OIDC.V1.Code.RedirectUris.HttpOnlyForWeb',
+    localizedMessage: 'Grant type "code" only allows http redirect uris for apptype "web".',
+  },
+];
 
 function searchUsers(state: IdpState, body: Body): ApiAnswer {
   const { offset = '0', limit = 100 } = (body.query ?? {}) as { offset?: string; limit?: number };
@@ -383,8 +354,8 @@ function updateUser(state: IdpState, body: Body, [id]: string[]): ApiAnswer {
   );
   const { givenName, familyName, displayName = '' } = (body.profile ?? {}) as Record<string, string>;
   user.profile = {
-    givenName: required(givenName, 'givenName'),
-    familyName: required(familyName, 'familyName'),
+    givenName: requiredName(givenName, 'GivenName'),
+    familyName: requiredName(familyName, 'FamilyName'),
     displayName,
   };
   return { body: { details } };
@@ -396,7 +367,7 @@ function fitsName(body: Body, name: string): boolean {
 }
 
 /** The organization that a management call is about. */
-function scoped(state: IdpState, { org }: ApiRequest): OrgRow {
+export function scoped(state: IdpState, { org }: ApiRequest): OrgRow {
   if (org === null) throw new ApiError(3, 'this double has no default organization: send x-zitadel-orgid');
   return present(
     state.orgs.find(({ id }) => id === org),
@@ -414,4 +385,17 @@ function required(value: unknown, field: string): string {
     throw new ApiError(3, `invalid ${field}: value length must be between 1 and 200 runes, inclusive`);
   }
   return value;
+}
+
+/** As the provider's generated checks put it. */
+function requiredName(value: unknown, field: string): string {
+  try {
+    return required(value, field);
+  } catch {
+    const why = `invalid SetHumanProfile.${field}: value length must be between 1 and 200 runes, inclusive`;
+    throw new ApiError(
+      3,
+      `invalid UpdateHumanUserRequest.Profile: embedded message failed validation | caused by: ${why}`,
+    );
+  }
 }

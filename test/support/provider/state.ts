@@ -27,8 +27,10 @@ export class ApiError extends Error {
     return STATUS[this.code] ?? 500;
   }
   get body(): unknown {
-    const id = /\(([^)]+)\)$/.exec(this.message)?.[1] ?? 'GATEW-0000';
-    const details = [{ '@type': 'type.googleapis.com/zitadel.v1.ErrorDetail', id, message: this.message }];
+    const [, message, id] = /^(.*) \(([^)]+)\)$/.exec(this.message) ?? [];
+    // Only errors of its own have an id; those of its gateway have words alone.
+    if (id === undefined) return { code: this.code, message: this.message };
+    const details = [{ '@type': 'type.googleapis.com/zitadel.v1.ErrorDetail', id, message }];
     return { code: this.code, message: this.message, details };
   }
 }
@@ -130,6 +132,11 @@ export function newState(): IdpState {
       backgroundColor: '#fafafa',
       fontColor: '#000000',
       warnColor: '#cd3d56',
+      primaryColorDark: '#2073c4',
+      backgroundColorDark: '#111827',
+      fontColorDark: '#ffffff',
+      warnColorDark: '#ff3b5b',
+      themeMode: 'THEME_MODE_AUTO',
       disableWatermark: false,
     },
   };
