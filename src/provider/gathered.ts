@@ -53,7 +53,9 @@ export class Gathered {
       return driftOf(chosen.user, known, chosen.application);
     }
     const active = this.#active.has(known.id) || (this.#unsure.has(known.id) ? null : false);
-    const hasOwnNames = ({ user }: Differing) => !this.#several.has(known.id) || user.id === known.ownUserId;
+    // Of others only where no account signs in: they may be anybody's.
+    const hasOwnNames = ({ user }: Differing) =>
+      known.ownUserId === null ? !this.#several.has(known.id) : user.id === known.ownUserId;
     const drifts = all.flatMap((one) =>
       driftOf(one.user, known, one.application, { active, hasOwnNames: hasOwnNames(one) }),
     );
