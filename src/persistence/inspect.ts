@@ -166,12 +166,35 @@ const BRANDS_SQL = `select id::int as id, slug, is_default as "isDefault", smtp_
   smtp_secure as secure, smtp_allow_insecure as "allowInsecure", smtp_user as "user", smtp_password as password, smtp_key as key
   from brand where smtp_host is not null and smtp_port is not null order by slug`;
 
-/** The target that set-up made at the identity provider for its events; null for none (provider/event-actions.ts). */
-export async function eventTarget(url: string): Promise<{ complete: boolean } | null> {
+/** What set-ups at the identity provider have stored; signing keys sealed. Null where one was never made. */
+export interface ProviderSetUps {
+  readonly mailKey: string | null;
+  readonly target: { readonly id: string; readonly key: string; readonly complete: boolean } | null;
+}
+
+const MAIL_SETTING = 'idp.notification-provider';
+const TARGET_SETTING = 'idp.event-target';
+
+/** Nothing where the database was never migrated. */
+export async function providerSetUps(url: string): Promise<ProviderSetUps> {
   return await connected(url, async (client) => {
-    const { rows } = await client.query<{ complete: boolean }>(
-      `select coalesce((value->>'complete')::boolean, false) as complete from setting where key = 'idp.event-target'`,
-    );
-    return rows[0] ?? null;
+    try {
+      const { rows } = await client.query<{ key: string; value: Readonly<Record<string, unknown>> }>(
+        'select key, value from setting where key = any($1)',
+        [[MAIL_SETTING, TARGET_SETTING]],
+      );
+      const kept = new Map(rows.map(({ key, value }) => [key, value]));
+      const [mails, target] = [kept.get(MAIL_SETTING), kept.get(TARGET_SETTING)];
+      return {
+        mailKey: mails === undefined ? null : String(mails.signingKey),
+        target:
+          target === undefined
+            ? null
+            : { id: String(target.targetId), key: String(target.signingKey), complete: target.complete === true },
+      };
+    } catch (error) {
+      if ((error as { code?: unknown }).code === NO_TABLE) return { mailKey: null, target: null };
+      throw error;
+    }
   });
 }

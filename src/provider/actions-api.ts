@@ -23,6 +23,7 @@ export interface EventTarget {
 
 const NAME = 'Usher';
 const TARGETS = '/v2/actions/targets';
+const EXECUTIONS = '/v2/actions/executions';
 const TIMEOUT = '10s';
 /** The provider's keys are 36 letters and digits; a masked one does not match. */
 const SIGNING_KEY = /^[A-Za-z0-9]{16,}$/;
@@ -76,19 +77,39 @@ export class ActionsApi {
 
   /** Adds the target to those of an event: the write is of all of them. */
   async subscribe(event: string, target: string): Promise<void> {
-    const condition = { event: { event } };
-    const search = {
-      method: 'POST',
-      path: '/v2/actions/executions/search',
-      body: { filters: [{ inConditionsFilter: { conditions: [condition] } }] },
-      repeatable: true,
-    } as const;
-    const { executions, result } = parsed(Executions, await this.#client.call(search));
-    const others = [...executions, ...result].flatMap(({ targets }) => targets);
+    const others = (await this.#executions([event])).flat();
     if (others.includes(target)) return;
-    const body = { condition, targets: [...new Set([...others, target])] };
-    await this.#client.call({ method: 'PUT', path: '/v2/actions/executions', body, repeatable: true });
+    try {
+      await this.#setTargets(event, [...others, target]);
+    } catch (error) {
+      if (!(error instanceof IdpRefusal) || error.idpStatus !== 404) throw error;
+      // One of the others was deleted, and the search has not noticed.
+      const there = await Promise.all(others.map(async (id) => ((await this.target(id)) === null ? [] : [id])));
+      await this.#setTargets(event, [...there.flat(), target]);
+    }
   }
+
+  async #setTargets(event: string, targets: readonly string[]): Promise<void> {
+    const body = { condition: conditionOf(event), targets: [...new Set(targets)] };
+    await this.#client.call({ method: 'PUT', path: EXECUTIONS, body, repeatable: true });
+  }
+
+  /** Of how many of these events the target is one of the targets. */
+  async subscribed(events: readonly string[], target: string): Promise<number> {
+    return (await this.#executions(events)).filter((targets) => targets.includes(target)).length;
+  }
+
+  /** The targets of those of these events that have any. */
+  async #executions(events: readonly string[]): Promise<string[][]> {
+    const filters = [{ inConditionsFilter: { conditions: events.map(conditionOf) } }];
+    const search = { method: 'POST', path: `${EXECUTIONS}/search`, body: { filters }, repeatable: true } as const;
+    const { executions, result } = parsed(Executions, await this.#client.call(search));
+    return [...executions, ...result].map(({ targets }) => targets);
+  }
+}
+
+function conditionOf(event: string) {
+  return { event: { event } };
 }
 
 function shown({ id, endpoint, signingKey }: z.output<typeof Target>): EventTarget {

@@ -31,7 +31,8 @@ interface EventActionsStatus {
 const Stored = z.object({ targetId: z.string(), signingKey: z.string(), complete: z.boolean().default(false) });
 type Stored = z.output<typeof Stored>;
 
-const ENDPOINT = '/api/idp/events';
+/** Where the provider sends its events, below the public URL. */
+export const EVENTS_PATH = '/api/idp/events';
 
 interface EventActionsOptions {
   readonly client: IdpClient;
@@ -116,7 +117,7 @@ export class EventActions {
   }
 
   get #endpoint(): string {
-    return this.#options.publicUrl() + ENDPOINT;
+    return this.#options.publicUrl() + EVENTS_PATH;
   }
 
   /** Null for another target's, and when today's keys do not open it. */

@@ -7,8 +7,9 @@ import { failureOf } from '../../delivery/smtp-failure.ts';
 import { verifyServer } from '../../delivery/smtp-pools.ts';
 import { createProvider } from '../../identity/provider.ts';
 import { OPERATOR_POLICY, type Outbound } from '../../outbound/outbound.ts';
-import { type BrandServer, brandServers, eventTarget } from '../../persistence/inspect.ts';
+import { type BrandServer, brandServers } from '../../persistence/inspect.ts';
 import type { Findings } from './finding.ts';
+import { checkCalls } from './provider-calls.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 256 * 1024;
@@ -49,29 +50,16 @@ export async function checkProvider(
     const found = `the clock of the provider differs from this one by ${Math.round(skewMs / 1000)} s`;
     to.warn(found, 'Synchronize this machine (NTP): tokens are refused before and after their time.');
   } else if (!Number.isNaN(skewMs)) to.ok('its clock agrees with this one');
-  if (idp.apiUrl === null) return;
-  await outbound.send({ ...request, url: idp.apiUrl }).then(
-    () => to.ok(`${idp.apiUrl} answers`),
-    (error: Error) => to.fail(`${idp.apiUrl}: ${error.message}`, 'Check idp.apiUrl (IDP_API_URL).'),
-  );
-  await checkEvents(config, to);
+  if (idp.apiUrl !== null) await checkApi(idp.apiUrl, outbound, to);
+  await checkCalls(config, outbound, to);
 }
 
-/** Whether the provider's own events come here: else only a webhook or a comparison tells who was deactivated. */
-async function checkEvents({ database, idp }: Config, to: Findings): Promise<void> {
-  if (idp.eventSigningKeys.length > 0) {
-    to.ok('its events can be verified, by a configured key');
-    return;
-  }
-  if (database.url === null) return;
-  // That the database cannot be reached is told once, by its own check.
-  const target = await eventTarget(database.url).catch(() => undefined);
-  if (target === undefined) return;
-  if (target === null) {
-    const advice = 'POST /api/idp/admin/actions/setup makes target and executions: docs/guides/identity-provider.md.';
-    to.warn('no target and executions at the provider send its events here', advice);
-  } else if (target.complete) to.ok('its events are sent here, by a target that set-up made');
-  else to.warn('the set-up of its events was not completed', 'Repeat POST /api/idp/admin/actions/setup.');
+async function checkApi(url: string, outbound: Outbound, to: Findings): Promise<void> {
+  const request = { url, policy: OPERATOR_POLICY, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+  await outbound.send(request).then(
+    () => to.ok(`${url} answers`),
+    (error: Error) => to.fail(`${url}: ${error.message}`, 'Check idp.apiUrl (IDP_API_URL).'),
+  );
 }
 
 /** Each brand's server, up to the login: no mail is sent. */
