@@ -4,6 +4,7 @@
  * (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md, "application/grpc-web-text".)
  */
 
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import { validationFailed } from '../../base/errors.ts';
 
@@ -36,12 +37,12 @@ export function answerAsText(req: Request, res: Response): void {
   const media = req.headers['content-type'] ?? '';
   if (!isText(media)) return;
   req.headers['content-type'] = media.replace('-text', '');
-  const { writeHead, write, end } = res;
+  const [writeHead, write, end] = [res.writeHead.bind(res), res.write.bind(res), res.end.bind(res)];
   const encoded = (chunk: unknown): unknown =>
     chunk instanceof Uint8Array ? Buffer.from(chunk).toString('base64') : chunk;
   Object.assign(res, {
     writeHead: (status: number, headers: Record<string, unknown> = {}) =>
-      Reflect.apply(writeHead, res, [status, { ...headers, 'content-type': media }]),
+      writeHead(status, { ...headers, 'content-type': media } as OutgoingHttpHeaders),
     write: (chunk: unknown, ...rest: unknown[]) => Reflect.apply(write, res, [encoded(chunk), ...rest]),
     end: (chunk: unknown, ...rest: unknown[]) => Reflect.apply(end, res, [encoded(chunk), ...rest]),
   });
