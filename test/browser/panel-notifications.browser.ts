@@ -16,7 +16,9 @@ overrides:
   - { email: vera@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: true, accessLevel: view }
 `,
 ];
-const REFUSED = { at: 'rcpt', code: 550, words: 'no such user' } as const;
+let refused = 0;
+/** Each in words of its own: the same words to three recipients in a row would be about the account, which is tried again. */
+const REFUSED = { at: 'rcpt', code: 550, words: () => `no such user (${++refused})` } as const;
 
 let storage: TestStorage;
 let usher: RunningUsher;
