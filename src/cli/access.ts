@@ -1,31 +1,10 @@
 import type { Command } from 'commander';
+import type { Access, ApplicationAccess } from '../gen/api.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
 import { ownToken } from './questions.ts';
 import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
 import { harmless, moment } from './terminal.ts';
-
-interface Access {
-  email: string;
-  active: boolean;
-  isSuperAdmin?: boolean;
-  applications: {
-    code: string;
-    name: string;
-    level: 'app_admin' | 'member';
-    roles: string[];
-    permissions: { code: string; accessLevel: string; source: string }[];
-    overrides: {
-      resourceType: string;
-      resourceId: string;
-      permission: string;
-      granted: boolean;
-      accessLevel: string | null;
-    }[];
-    moreOverrides: number;
-    lastLoginAt: string | null;
-  }[];
-}
 
 /** `usher access EMAIL`: all that a person has. */
 export function defineAccess(program: Command, context: Context): void {
@@ -37,10 +16,9 @@ export function defineAccess(program: Command, context: Context): void {
     .action(async (email: string, _: ServiceOptions, self: Command) => {
       const options = self.optsWithGlobals<ServiceOptions>();
       const service = await openService(context.io, options);
-      const own = ownToken(service, email);
-      const path = own ? '/api/profile/me/access' : `/api/users/${encodeURIComponent(email)}/access`;
-      const { body } = await service.json({ method: 'GET', path });
-      const access = (own ? body : (body as { data: unknown }).data) as Access;
+      const { data: access } = ownToken(service, email)
+        ? await service.call('GET /api/profile/me/access', {})
+        : await service.call('GET /api/users/{email}/access', { path: { email } });
       await print(context, options, access, inWords(access));
     });
   withExamples(command, [
@@ -56,7 +34,7 @@ function inWords({ email, active, isSuperAdmin, applications }: Access): string 
   return lines.map(harmless).join('\n');
 }
 
-function ofApplication(application: Access['applications'][number]): string {
+function ofApplication(application: ApplicationAccess): string {
   const { code, name, level, roles, permissions, overrides, moreOverrides, lastLoginAt } = application;
   const lines = [`${code} (${harmless(name)})${level === 'app_admin' ? ', application admin' : ''}`];
   if (roles.length > 0) lines.push(`  roles       ${roles.join(', ')}`);

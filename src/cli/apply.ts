@@ -117,17 +117,15 @@ async function send(
   options: Options,
   revision?: string,
 ): Promise<PlanAnswer> {
-  const query = new URLSearchParams({ dryRun: String(options.dryRun === true), prune: String(options.prune === true) });
+  const query = { dryRun: options.dryRun === true, prune: options.prune === true };
   const progress = new ProgressLine(
     io.stderr,
     io.clock,
     options.dryRun ? `planning ${file.name}` : `applying ${file.name}`,
   );
   try {
-    const response = await service.ask({
-      method: 'POST',
-      path: `/api/manifests/apply?${query.toString()}`,
-      body: file.text,
+    const input = { path: undefined, query, text: file.text };
+    const response = await service.open('POST /api/manifests/apply', input, {
       headers: {
         'content-type': file.media,
         accept: 'application/x-ndjson',

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { AuditRecord } from '../gen/api.ts';
 import { limitOption, momentOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, print } from './io.ts';
@@ -15,16 +16,6 @@ interface Options extends ServiceOptions {
   from?: string;
   to?: string;
   limit: number;
-}
-
-interface AuditRecord {
-  at: string;
-  actor: string;
-  action: string;
-  appCode: string | null;
-  subject: string | null;
-  before: unknown;
-  after: unknown;
 }
 
 /** `usher audit`: audit records, the newest first. */
@@ -78,11 +69,21 @@ async function readRecords(service: Service, options: Options): Promise<{ rows: 
   const { subject, person, actor, action, from, to, app, limit } = options;
   const query = { subject: person ?? subject, actor, action, from, to };
   try {
-    return await readRows<AuditRecord>(service, '/api/admin/audit', { ...query, appCode: app }, limit);
+    return await readRows(
+      (page) => service.call('GET /api/admin/audit', { query: { ...query, appCode: app, ...page } }),
+      limit,
+    );
   } catch (error) {
     if (app === undefined || !(error instanceof CommandFailed) || error.code !== 'FORBIDDEN') throw error;
     // Not a SuperAdmin: administrators of the application have a list of their own.
-    return await readRows<AuditRecord>(service, `/api/applications/${encodeURIComponent(app)}/audit`, query, limit);
+    return await readRows(
+      (page) =>
+        service.call('GET /api/applications/{appCode}/audit', {
+          path: { appCode: app },
+          query: { ...query, ...page },
+        }),
+      limit,
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { check } from './explain.ts';
-import { levelOption } from './flags.ts';
+import { atLevel, levelOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
 import { questionInWords, readResource } from './questions.ts';
@@ -37,7 +37,7 @@ export function defineCheck(program: Command, context: Context): void {
       const answer = await check(service, {
         ...subject,
         permission,
-        ...(level === undefined ? {} : { accessLevel: level }),
+        ...atLevel(level),
       });
       const what = questionInWords(permission, app, options.resource);
       const verdict = answer.allowed ? 'allowed' : 'denied';

@@ -39,8 +39,8 @@ export function defineCodegen(program: Command, context: Context): void {
 
 async function fromService(io: Io, app: string, options: Options): Promise<Sections> {
   const service = await openService(io, options);
-  const { body } = await service.json({ method: 'GET', path: `/api/applications/${encodeURIComponent(app)}/manifest` });
-  return (body as { data: Sections }).data;
+  const { data } = await service.call('GET /api/applications/{appCode}/manifest', { path: { appCode: app } });
+  return data;
 }
 
 async function fromManifest(io: Io, app: string, name: string): Promise<Sections> {

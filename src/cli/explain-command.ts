@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { RuleName } from '../base/level-names.ts';
-import { type Explained, explain, reasonFor } from './explain.ts';
-import { levelOption } from './flags.ts';
+import type { Explanation } from '../gen/api.ts';
+import { explain, reasonFor } from './explain.ts';
+import { atLevel, levelOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
 import { questionInWords, readResource } from './questions.ts';
@@ -31,7 +32,7 @@ export function defineExplain(program: Command, context: Context): void {
       const question = {
         ...subject,
         permission,
-        ...(options.level === undefined ? {} : { accessLevel: options.level }),
+        ...atLevel(options.level),
       };
       const service = await openService(context.io, options);
       const { explained, revision } = await explain(service, question);
@@ -56,7 +57,7 @@ const NAMES: Readonly<Record<RuleName, string>> = {
   default: 'default',
 };
 
-function ruleTable({ rules }: Explained, paint: Paint): string {
+function ruleTable({ rules }: Explanation, paint: Paint): string {
   const rows = rules.map((one) => [
     `${one.rule}`,
     NAMES[one.name],

@@ -4,10 +4,11 @@
  */
 
 import { isPermissionCode, isSlug, normalizeEmail } from '../base/grammar.ts';
-import type { LevelName, RuleName, SourceName } from '../base/level-names.ts';
+import type { LevelName, SourceName } from '../base/level-names.ts';
+import type { CheckResult, Explanation, MyCheckResult } from '../gen/api.ts';
 import { CommandFailed } from './io.ts';
-import { ask, asksAboutItself, asksAsAdministrator, type EffectiveItem, type Resource, reasonOf } from './questions.ts';
-import type { Service } from './service.ts';
+import { asksAboutItself, asksAsAdministrator, type Resource, reasonOf } from './questions.ts';
+import type { Answer, Service } from './service.ts';
 
 export interface Subject extends Resource {
   email: string;
@@ -23,43 +24,24 @@ export interface Checked {
   revision: string | null;
 }
 
-/** The answer to `usher explain`. */
-export interface Explained {
-  allowed: boolean;
-  accessLevel: LevelName;
-  source: SourceName;
-  rule: number;
-  rules: {
-    rule: number;
-    name: RuleName;
-    applies: boolean;
-    decides: boolean;
-    accessLevel: LevelName;
-    override?: { granted: boolean; accessLevel: LevelName } | null;
-    roles?: { code: string; accessLevel: LevelName }[];
-  }[];
-  known: { user: boolean; application: boolean; permission: boolean };
-}
-
 /** A question about one permission, from the arguments of a command. */
 export interface Question extends Subject {
   permission: string;
-  accessLevel?: string;
+  accessLevel?: 'view' | 'edit';
 }
 
 /** One decision, as Check makes it, with its reason. */
 export async function check(service: Service, question: Question): Promise<Checked> {
   const { email, ...mine } = question;
-  const own = asksAboutItself(service, email);
-  const path = own ? '/api/profile/me/check/batch' : '/api/check/batch';
-  const asked = ask(service, path, { checks: [own ? mine : question] });
-  const { body, revision } = await asked.catch((error: unknown) => {
+  const asked: Promise<Answer<{ results: (CheckResult | MyCheckResult)[] }>> = asksAboutItself(service, email)
+    ? service.call('POST /api/profile/me/check/batch', { body: { checks: [mine] } })
+    : service.call('POST /api/check/batch', { body: { checks: [question] } }, { asks: 'checks' });
+  const { data, revision } = await asked.catch((error: unknown) => {
     throw withAnotherWay(withoutPlace(error), service);
   });
-  const { results } = (own ? body : (body as { data: unknown }).data) as {
-    results: [Pick<Checked, 'allowed' | 'accessLevel'> & { source: EffectiveItem['source'] }];
-  };
-  const [{ allowed, accessLevel, source: said }] = results;
+  const [result] = data.results;
+  if (result === undefined) throw new CommandFailed('The service answered no result.');
+  const { allowed, accessLevel, source: said } = result;
   const source = said === 'none' ? null : said;
   const answer = { allowed, accessLevel, source, revision };
   const reason = source === null ? await whyNothing(service, question) : because(question, answer);
@@ -70,18 +52,18 @@ export async function check(service: Service, question: Question): Promise<Check
 export async function explain(
   service: Service,
   question: Question,
-): Promise<{ explained: Explained; revision: string | null }> {
+): Promise<{ explained: Explanation; revision: string | null }> {
   const { app, ...inApp } = question;
   const { key, checkKey } = service.credentials;
   const byKey = key !== undefined || checkKey !== undefined;
-  const { body, revision } = await (byKey
-    ? ask(service, '/api/check/explain', question)
-    : ask(service, `/api/applications/${encodeURIComponent(app)}/explain`, inApp));
-  return { explained: (body as { data: Explained }).data, revision };
+  const { data: explained, revision } = byKey
+    ? await service.call('POST /api/check/explain', { body: question }, { asks: 'checks' })
+    : await service.call('POST /api/applications/{appCode}/explain', { path: { appCode: app }, body: inApp });
+  return { explained, revision };
 }
 
 /** The reason of an answer that Explain has given. */
-export function reasonFor(question: Question, explained: Explained): string {
+export function reasonFor(question: Question, explained: Explanation): string {
   const { email, app, permission } = question;
   const { source, rule, rules, known } = explained;
   const undefinedHere = `${app} defines no permission ${permission}`;

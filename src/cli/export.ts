@@ -20,18 +20,15 @@ export function defineExport(program: Command, context: Context): void {
         });
       }
       const service = await openService(context.io, options);
-      const path = `/api/applications/${encodeURIComponent(app)}/manifest`;
+      const operation = 'GET /api/applications/{appCode}/manifest';
+      const path = { appCode: app };
       if (formatOf(options) === 'json') {
-        const { body } = await service.json({ method: 'GET', path, timeoutMs: TIMEOUT_MS });
-        await print(context, options, (body as { data?: unknown }).data, '');
+        const { data } = await service.call(operation, { path }, { timeoutMs: TIMEOUT_MS });
+        await print(context, options, data, '');
         return;
       }
-      const response = await service.ask({
-        method: 'GET',
-        path,
-        headers: { accept: 'application/yaml' },
-        timeoutMs: TIMEOUT_MS,
-      });
+      const headers = { accept: 'application/yaml' };
+      const response = await service.open(operation, { path }, { headers, timeoutMs: TIMEOUT_MS });
       // The service's own YAML, with its order and line breaks.
       await print(context, { output: 'table' }, null, await response.text());
     });

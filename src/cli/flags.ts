@@ -19,6 +19,11 @@ export function levelOption(): Option {
   return new Option('--level <level>', 'the level that is needed').choices(['view', 'edit']);
 }
 
+/** The level as a member of a question; none without the option. */
+export function atLevel(level: 'view' | 'edit' | undefined): { accessLevel?: 'view' | 'edit' } {
+  return level === undefined ? {} : { accessLevel: level };
+}
+
 const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** A moment: a date, a date and time (UTC without an offset), or an age such as 90m, 24h or 7d. */

@@ -13,12 +13,11 @@ export function defineGrant(program: Command, context: Context): void {
     .action(async (email: string, app: string, role: string, _: ServiceOptions, self: Command) => {
       const options = self.optsWithGlobals<ServiceOptions>();
       const service = await openService(context.io, options);
-      const response = await service.ask({
-        method: 'POST',
-        path: rolesPath(email, app),
-        body: JSON.stringify({ role }),
+      const { status } = await service.call('POST /api/users/{email}/apps/{appCode}/roles', {
+        path: { email, appCode: app },
+        body: { role },
       });
-      const changed = response.status === 201;
+      const changed = status === 201;
       const text = changed ? `${email} now holds ${role} in ${app}.` : `${email} already held ${role} in ${app}.`;
       await print(context, options, { email, app, role, changed }, text);
     });
@@ -35,14 +34,11 @@ export function defineRevoke(program: Command, context: Context): void {
     .action(async (email: string, app: string, role: string, _: ServiceOptions, self: Command) => {
       const options = self.optsWithGlobals<ServiceOptions>();
       const service = await openService(context.io, options);
-      await service.ask({ method: 'DELETE', path: `${rolesPath(email, app)}/${encodeURIComponent(role)}` });
+      await service.call('DELETE /api/users/{email}/apps/{appCode}/roles/{roleCode}', {
+        path: { email, appCode: app, roleCode: role },
+      });
       const text = `${email} no longer holds ${role} in ${app}.`;
       await print(context, options, { email, app, role, changed: true }, text);
     });
   withExamples(command, ['usher revoke clara@example.com atelier accountant']);
-}
-
-/** The roles that a person holds in an application. */
-export function rolesPath(email: string, app: string): string {
-  return `/api/users/${encodeURIComponent(email)}/apps/${encodeURIComponent(app)}/roles`;
 }

@@ -94,12 +94,9 @@ async function verify(service: Service): Promise<void> {
   const question = { app: 'auth', permission: 'panel.access' };
   const own = token !== undefined && key === undefined;
   try {
-    await service.json({
-      method: 'POST',
-      path: own ? '/api/profile/me/check' : '/api/check',
-      body: JSON.stringify(own ? question : { email: 'nobody@example.com', ...question }),
-      asks: 'checks',
-    });
+    await (own
+      ? service.call('POST /api/profile/me/check', { body: question })
+      : service.call('POST /api/check', { body: { email: 'nobody@example.com', ...question } }, { asks: 'checks' }));
   } catch (error) {
     if (error instanceof CommandFailed && error.code === 'KEY_SCOPE') return;
     throw error;

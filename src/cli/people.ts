@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { ImportResult } from '../gen/api.ts';
 import type { Issue } from './files.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, print } from './io.ts';
@@ -12,13 +13,6 @@ const TIMEOUT_MS = 11 * 60_000;
 
 interface Options extends ServiceOptions {
   dryRun?: boolean;
-}
-
-interface Counts {
-  created: number;
-  changed: number;
-  kept: number;
-  rolesGiven: number;
 }
 
 /** `usher people import FILE.csv`: people from a list that is kept elsewhere. */
@@ -49,6 +43,8 @@ export function definePeople(program: Command, context: Context): void {
   withExamples(command, ['usher people import staff.csv --dry-run', 'usher people import staff.csv']);
 }
 
+type Counts = Omit<ImportResult, 'dryRun'>;
+
 async function send({ io }: Context, service: Service, file: PeopleFile, dryRun: boolean): Promise<Counts> {
   const { people } = file;
   const progress = new ProgressLine(io.stderr, io.clock, dryRun ? `examining ${file.name}` : `importing ${file.name}`);
@@ -58,13 +54,8 @@ async function send({ io }: Context, service: Service, file: PeopleFile, dryRun:
     for (let at = 0; at < people.length; at += PIECE) {
       const piece = people.slice(at, at + PIECE).map(({ person }) => person);
       try {
-        const { body } = await service.json({
-          method: 'POST',
-          path: `/api/users/import?dryRun=${dryRun}`,
-          body: JSON.stringify({ people: piece }),
-          timeoutMs: TIMEOUT_MS,
-        });
-        const { data } = body as { data: Counts };
+        const input = { query: { dryRun }, body: { people: piece } };
+        const { data } = await service.call('POST /api/users/import', input, { timeoutMs: TIMEOUT_MS });
         for (const name of ['created', 'changed', 'kept', 'rolesGiven'] as const) counts[name] += data[name];
       } catch (error) {
         if (!(error instanceof CommandFailed) || !Array.isArray(error.details?.issues)) throw error;
@@ -88,7 +79,7 @@ function placed({ people }: PeopleFile, from: number, issues: readonly Issue[]):
   });
 }
 
-function textOf({ dryRun, created, changed, kept, rolesGiven }: Counts & { dryRun: boolean }): string {
+function textOf({ dryRun, created, changed, kept, rolesGiven }: ImportResult): string {
   const people = `${created} created, ${changed} changed, ${kept} as they are`;
   return dryRun
     ? `It would be: ${people}; ${rolesGiven} roles given. Nothing was changed.`

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Impact, Input, Out } from '../gen/api.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, formatOf, print } from './io.ts';
 import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
@@ -10,20 +11,6 @@ interface WriteOptions extends ServiceOptions {
   dryRun?: boolean;
   yes?: boolean;
   handOverTo?: string;
-}
-
-type Counts = Readonly<Record<string, number>>;
-
-interface Impact {
-  gained: number;
-  lost: number;
-  everywhere?: 'gains' | 'loses' | null;
-}
-
-interface Answered {
-  pseudonym?: string;
-  removed?: Counts;
-  handedOver?: readonly string[];
 }
 
 /** `usher person export|move|offboard|erase EMAIL`: what is stored about a person, and how it moves or ends. */
@@ -49,7 +36,8 @@ function defineExport(group: Command, context: Context): void {
       }
       const { io } = context;
       const service = await openService(io, options);
-      const response = await service.ask({ method: 'GET', path: pathOf(email, 'export'), timeoutMs: TIMEOUT_MS });
+      const limit = { timeoutMs: TIMEOUT_MS };
+      const response = await service.open('GET /api/users/{email}/export', { path: { email } }, limit);
       try {
         // In the pieces in which it comes: an inbox may be larger than what this process should hold.
         const text = response.body?.pipeThrough(new TextDecoderStream()) ?? [];
@@ -70,7 +58,10 @@ function defineMove(group: Command, context: Context): void {
     .action(async (email: string, to: string, _: WriteOptions, self: Command) => {
       const options = self.optsWithGlobals<WriteOptions>();
       const isRehearsal = options.dryRun === true;
-      const answer = await write(context, options, pathOf(email, 'move'), isRehearsal, { to });
+      const answer = await write(context, options, isRehearsal, 'POST /api/users/{email}/move', {
+        path: { email },
+        body: { to },
+      });
       const done = isRehearsal ? `${email} would be moved to ${to}.` : `${email} is moved to ${to}.`;
       await print(context, options, answer.value, textOf(done, answer));
     });
@@ -90,8 +81,10 @@ function defineOffboard(group: Command, context: Context): void {
     .action(async (email: string, _: WriteOptions, self: Command) => {
       const options = self.optsWithGlobals<WriteOptions>();
       const isRehearsal = options.dryRun === true;
-      const body = options.handOverTo === undefined ? {} : { handOverTo: options.handOverTo };
-      const answer = await write(context, options, pathOf(email, 'offboard'), isRehearsal, body);
+      const answer = await write(context, options, isRehearsal, 'POST /api/users/{email}/offboard', {
+        path: { email },
+        body: { handOverTo: options.handOverTo },
+      });
       const done = isRehearsal ? `${email} would be offboarded.` : `${email} is offboarded.`;
       await print(context, options, answer.value, textOf(done, answer));
     });
@@ -110,45 +103,45 @@ function defineErase(group: Command, context: Context): void {
     .action(async (email: string, _: WriteOptions, self: Command) => {
       const options = self.optsWithGlobals<WriteOptions>();
       const isRehearsal = options.yes !== true;
-      const answer = await write(context, options, pathOf(email, 'erase'), isRehearsal);
+      const answer = await write(context, options, isRehearsal, 'POST /api/users/{email}/erase', { path: { email } });
       const done = isRehearsal
         ? `${email} would be erased; nothing was changed. With --yes it is done.`
-        : `${email} is erased; in the audit they are ${answer.result.pseudonym ?? ''}.`;
+        : `${email} is erased; in the audit they are ${answer.result.pseudonym}.`;
       await print(context, options, answer.value, textOf(done, answer));
     });
   withExamples(command, ['usher person erase clara@example.com', 'usher person erase clara@example.com --yes']);
 }
 
-interface Written {
+type Write = 'POST /api/users/{email}/move' | 'POST /api/users/{email}/offboard' | 'POST /api/users/{email}/erase';
+
+interface Written<K extends Write> {
   /** For programs: the answer, with the impact of a dry run. */
   value: unknown;
-  result: Answered;
+  result: Out<K>;
   impact: Impact | null;
 }
 
-async function write(
+async function write<K extends Write>(
   { io }: Context,
   options: ServiceOptions,
-  path: string,
   isRehearsal: boolean,
-  sent?: unknown,
-): Promise<Written> {
+  operation: K,
+  input: Input<K>,
+): Promise<Written<K>> {
   const service = await openService(io, options);
-  const { body } = await service.json({
-    method: 'POST',
-    path: isRehearsal ? `${path}?dryRun=true` : path,
-    timeoutMs: TIMEOUT_MS,
-    ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
-  });
-  const { data } = body as { data: unknown };
-  if (!isRehearsal) return { value: data, result: data as Answered, impact: null };
-  return { value: data, ...(data as { result: Answered; impact: Impact }) };
+  const limit = { timeoutMs: TIMEOUT_MS };
+  if (isRehearsal) {
+    const rehearsed = await service.rehearse(operation, input, limit);
+    return { value: rehearsed, ...rehearsed };
+  }
+  const { data } = await service.call(operation, input, limit);
+  return { value: data, result: data, impact: null };
 }
 
-function textOf(done: string, { result, impact }: Written): string {
-  const counts = Object.entries(result.removed ?? {}).filter(([, count]) => count > 0);
+function textOf(done: string, { result, impact }: Written<Write>): string {
+  const counts = Object.entries('removed' in result ? result.removed : {}).filter(([, count]) => count > 0);
   const rows = counts.map(([kind, count]) => `  ${kind}: ${count}`);
-  const handedOver = result.handedOver ?? [];
+  const handedOver = 'handedOver' in result ? result.handedOver : [];
   return [
     done,
     ...(rows.length === 0 ? [] : ['Removed:', ...rows]),
@@ -156,8 +149,4 @@ function textOf(done: string, { result, impact }: Written): string {
     ...(impact === null ? [] : [`Decisions: ${impact.lost} fall, ${impact.gained} rise.`]),
     ...(impact?.everywhere === 'loses' ? ['They would be no SuperAdmin any more.'] : []),
   ].join('\n');
-}
-
-function pathOf(email: string, what: string): string {
-  return `/api/users/${encodeURIComponent(email)}/${what}`;
 }

@@ -1,22 +1,14 @@
 /** What the commands that ask questions share. */
 
-import type { LevelName, SourceName } from '../base/level-names.ts';
+import type { EffectivePermission, MyEffectivePermission } from '../gen/api.ts';
 import { CommandFailed } from './io.ts';
-import type { Service } from './service.ts';
+import type { Answer, Service } from './service.ts';
 
 /**
  * An item of an effective list. The endpoints for backends use `source` null where no rule decides and `override` for a denying
  * override; the endpoints for users about themselves use `none` for both.
  */
-export interface EffectiveItem {
-  code: string;
-  type: 'binary' | 'tiered';
-  groupName: string | null;
-  global: boolean;
-  accessLevel: LevelName | 'none';
-  granted: boolean;
-  source: SourceName | 'none';
-}
+export type EffectiveItem = EffectivePermission | MyEffectivePermission;
 
 export interface Resource {
   resourceType?: string;
@@ -41,27 +33,10 @@ export async function askEffective(
   service: Service,
   { email, ...question }: { email: string; app: string } & Resource,
 ): Promise<{ items: readonly EffectiveItem[]; revision: string | null }> {
-  const own = asksAboutItself(service, email);
-  const { body, revision } = await (own
-    ? ask(service, '/api/profile/me/check/effective', question)
-    : ask(service, '/api/check/effective', { email, ...question }));
-  const items = (own ? body : (body as { data?: unknown } | null)?.data) as readonly EffectiveItem[];
+  const { data: items, revision }: Answer<readonly EffectiveItem[]> = asksAboutItself(service, email)
+    ? await service.call('POST /api/profile/me/check/effective', { body: question })
+    : await service.call('POST /api/check/effective', { body: { email, ...question } }, { asks: 'checks' });
   return { items, revision };
-}
-
-/** Asks a question. Answers the body of the response and the revision that it is true of. */
-export async function ask(
-  service: Service,
-  path: string,
-  question: object,
-): Promise<{ body: unknown; revision: string | null }> {
-  const { body, headers } = await service.json({
-    method: 'POST',
-    path,
-    body: JSON.stringify(question),
-    asks: 'checks',
-  });
-  return { body, revision: headers.get('usher-revision') };
 }
 
 /** A question in words: `project.access in atelier for project:1042`. */

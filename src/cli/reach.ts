@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
-import { levelOption } from './flags.ts';
+import type { Out } from '../gen/api.ts';
+import { atLevel, levelOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, print } from './io.ts';
-import { ask, asksAboutItself, asksAsAdministrator, questionInWords } from './questions.ts';
-import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
+import { asksAboutItself, asksAsAdministrator, questionInWords } from './questions.ts';
+import { type Answer, addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
 import { harmless } from './terminal.ts';
 
 interface Options extends ServiceOptions {
@@ -31,7 +32,7 @@ export function defineReach(program: Command, context: Context): void {
     .action(async (email: string, app: string, permission: string, type: string, _: Options, self: Command) => {
       const options = self.optsWithGlobals<Options>();
       const service = await openService(context.io, options);
-      const question = { email, app, permission, resourceType: type, accessLevel: options.level };
+      const question = { email, app, permission, resourceType: type, ...atLevel(options.level) };
       const reached = await readReached(service, question);
       await print(context, options, { ...question, ...reached }, inWords(question, reached));
     });
@@ -46,7 +47,7 @@ type Question = {
   app: string;
   permission: string;
   resourceType: string;
-  accessLevel?: string | undefined;
+  accessLevel?: 'view' | 'edit';
 };
 
 /** Every page: half a list of exceptions would allow what is denied. */
@@ -61,29 +62,34 @@ async function readReached(service: Service, question: Question): Promise<Reache
   }
 }
 
-async function readPages(service: Service, { email, app, ...question }: Question): Promise<Reached> {
-  const own = asksAboutItself(service, email);
-  const [path, subject] = own
-    ? ['/api/profile/me/check/resources', { app }]
-    : asksAsAdministrator(service)
-      ? [`/api/applications/${encodeURIComponent(app)}/resources`, { email }]
-      : ['/api/check/resources', { email, app }];
+async function readPages(service: Service, question: Question): Promise<Reached> {
   const resourceIds: string[] = [];
   for (let cursor: string | null = null; ; ) {
-    const { body, revision } = await ask(service, path, { ...subject, ...question, limit: LARGEST_PAGE, cursor });
-    const { data, page } = (own ? { data: body, page: (body as Own).page } : body) as Answer;
+    const { data, next, revision }: ReachedPage = await readPage(service, question, cursor);
     resourceIds.push(...data.resourceIds);
-    cursor = page.nextCursor;
+    cursor = next;
     if (cursor === null) return { scope: data.scope, resourceIds, revision };
   }
 }
 
-interface Own {
-  page: { nextCursor: string | null };
-}
+type ReachedPage = Answer<Out<'POST /api/check/resources'>>;
 
-interface Answer extends Own {
-  data: Pick<Reached, 'scope' | 'resourceIds'>;
+async function readPage(
+  service: Service,
+  { email, app, ...question }: Question,
+  cursor: string | null,
+): Promise<ReachedPage> {
+  const page = { ...question, limit: LARGEST_PAGE, cursor };
+  if (asksAboutItself(service, email)) {
+    const own = await service.call('POST /api/profile/me/check/resources', { body: { app, ...page } });
+    return { ...own, next: own.data.page.nextCursor };
+  }
+  return asksAsAdministrator(service)
+    ? await service.call('POST /api/applications/{appCode}/resources', {
+        path: { appCode: app },
+        body: { email, ...page },
+      })
+    : await service.call('POST /api/check/resources', { body: { email, app, ...page } }, { asks: 'checks' });
 }
 
 function inWords({ email, permission, app, resourceType }: Question, { scope, resourceIds }: Reached): string {

@@ -1,15 +1,8 @@
 import type { Command } from 'commander';
-import { rolesPath } from './grant.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, print } from './io.ts';
 import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
 import { painter, table } from './terminal.ts';
-
-interface Role {
-  code: string;
-  name: string | null;
-  description: string | null;
-}
 
 /** `usher roles APP` and `usher roles EMAIL APP`: the roles of an application, or those that a person holds. */
 export function defineRoles(program: Command, context: Context): void {
@@ -30,9 +23,10 @@ export function defineRoles(program: Command, context: Context): void {
         });
       }
       const service = await openService(context.io, options);
-      const path = email === null ? `/api/applications/${encodeURIComponent(app)}/roles` : rolesPath(email, app);
-      const { body } = await service.json({ method: 'GET', path });
-      const roles = (body as { data: Role[] }).data;
+      const { data: roles } =
+        email === null
+          ? await service.call('GET /api/applications/{appCode}/roles', { path: { appCode: app } })
+          : await service.call('GET /api/users/{email}/apps/{appCode}/roles', { path: { email, appCode: app } });
       const { io } = context;
       const rows = roles.map(({ code, name, description }) => [code, name ?? '', description ?? '']);
       const none = email === null ? `${app} has no roles.` : `${email} holds no roles in ${app}.`;

@@ -4,7 +4,9 @@ import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { usherCommand } from '../base/command.ts';
 import { isLoopbackHost } from '../base/ip-address.ts';
+import { methodOf, type OperationInput, unwrapped, urlOf } from '../base/operations.ts';
 import { trimEnd } from '../base/trim.ts';
+import type { ErrorBody, Impact, Input, Operation, Out } from '../gen/api.ts';
 import { chosenContext } from './contexts.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
 
@@ -29,15 +31,21 @@ export function addServiceOptions(command: Command): Command {
     );
 }
 
-export interface Request {
-  method: 'GET' | 'POST' | 'DELETE';
-  path: string;
-  body?: string;
-  headers?: Readonly<Record<string, string>>;
+interface CallOptions {
   /** Milliseconds until the last byte; by default 15 s. */
   timeoutMs?: number;
   /** Checks take the local issuer's key; other requests would be refused for its scope. */
   asks?: 'checks';
+}
+
+export interface Answer<T> {
+  /** The payload without its envelope. */
+  readonly data: T;
+  /** The cursor of the next page; null on the last page. */
+  readonly next: string | null;
+  /** What the answer is true of; null where it says none. */
+  readonly revision: string | null;
+  readonly status: number;
 }
 
 /** The credentials of requests. */
@@ -57,12 +65,54 @@ export class Service {
     this.credentials = credentials;
   }
 
-  /** The response of a success; anything else is thrown as CommandFailed, in the service's own words. */
-  async ask({ method, path, body, headers = {}, timeoutMs = TIMEOUT_MS, asks }: Request): Promise<Response> {
+  /** The answer of a success; anything else is thrown as CommandFailed, in the service's own words. */
+  async call<K extends Operation>(operation: K, input: Input<K>, options: CallOptions = {}): Promise<Answer<Out<K>>> {
+    return (await this.#json(operation, input as OperationInput, options)) as Answer<Out<K>>;
+  }
+
+  /** What a write would answer and change, without doing it. Throws as the write would. */
+  async rehearse<K extends Operation>(
+    operation: K,
+    input: Input<K>,
+    options: CallOptions = {},
+  ): Promise<{ result: Out<K>; impact: Impact }> {
+    const query = { ...input.query, dryRun: true };
+    const { data } = await this.#json(operation, { ...(input as OperationInput), query }, options);
+    return data as { result: Out<K>; impact: Impact };
+  }
+
+  /** The response of a success, its body unread: for what is not one value of JSON. */
+  async open<K extends Operation>(
+    operation: K,
+    { path, query, text }: Omit<Input<K>, 'body'> & { text?: string },
+    { headers, ...options }: CallOptions & { headers?: Readonly<Record<string, string>> } = {},
+  ): Promise<Response> {
+    const input = { path, query, body: text } as OperationInput & { body?: string | undefined };
+    return await this.#ask(operation, input, headers ?? {}, options);
+  }
+
+  async #json(operation: string, { body, ...input }: OperationInput, options: CallOptions): Promise<Answer<unknown>> {
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    const response = await this.#ask(operation, { ...input, body: sent }, {}, options);
+    const { status, headers } = response;
+    try {
+      const { data, next } = unwrapped(status === 204 ? undefined : await response.json());
+      return { data, next, revision: headers.get('usher-revision'), status };
+    } catch {
+      throw this.#notUsher(status);
+    }
+  }
+
+  async #ask(
+    operation: string,
+    { body, ...input }: OperationInput & { body?: string | undefined },
+    headers: Readonly<Record<string, string>>,
+    { timeoutMs = TIMEOUT_MS, asks }: CallOptions,
+  ): Promise<Response> {
     const { token } = this.credentials;
     const key = this.credentials.key ?? (asks === 'checks' ? this.credentials.checkKey : undefined);
-    const response = await this.#send(path, {
-      method,
+    const response = await this.#send(urlOf(operation, input), {
+      method: methodOf(operation),
       headers: {
         accept: 'application/json',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -76,16 +126,6 @@ export class Service {
     });
     if (response.ok) return response;
     throw await this.#refusal(response);
-  }
-
-  /** The response's body as JSON. */
-  async json(request: Request): Promise<{ body: unknown; headers: Headers }> {
-    const response = await this.ask(request);
-    try {
-      return { body: (await response.json()) as unknown, headers: response.headers };
-    } catch {
-      throw this.#notUsher(response.status);
-    }
   }
 
   async #send(path: string, init: RequestInit): Promise<Response> {
@@ -122,13 +162,6 @@ export class Service {
   #notUsher(status: number): CommandFailed {
     return new CommandFailed(`The server at ${this.url} is not Usher (status ${status}): choose another with --url.`);
   }
-}
-
-interface ErrorBody {
-  success: false;
-  code: string;
-  message: string;
-  details?: Record<string, unknown>;
 }
 
 /**

@@ -1,45 +1,11 @@
 /** A plan as text: what is created (+), changed (~) and removed (-). */
 
+import type { Impact, ManifestChange, Out } from '../gen/api.ts';
 import type { Output } from './io.ts';
 import type { Paint } from './terminal.ts';
 
-export interface PlanAnswer {
-  application: string;
-  dryRun: boolean;
-  prune: boolean;
-  summary: { create: number; change: number; remove: number; keep: number };
-  assignmentsEnded: number;
-  changes: readonly Change[];
-  /** Of a dry run: the plan once more. */
-  result?: unknown;
-  /** Of a dry run: who would gain and who would lose. */
-  impact?: ImpactAnswer;
-}
-
-interface ImpactAnswer {
-  revision: string;
-  people: number;
-  gained: number;
-  lost: number;
-  changes: readonly {
-    email: string;
-    app: string;
-    permission: string;
-    resourceType: string | null;
-    resourceId: string | null;
-    from: string | null;
-    to: string | null;
-  }[];
-  truncated: boolean;
-}
-
-interface Change {
-  action: 'create' | 'change' | 'remove';
-  kind: string;
-  key: string;
-  before?: Readonly<Record<string, unknown>>;
-  after?: Readonly<Record<string, unknown>>;
-}
+/** A plan; of a dry run with who would gain and who would lose. */
+export type PlanAnswer = Out<'POST /api/manifests/apply'>;
 
 const SIGNS = { create: '+', change: '~', remove: '-' } as const;
 const COLORS = { create: 'green', change: 'yellow', remove: 'red' } as const;
@@ -61,11 +27,7 @@ export function showPlan(plan: PlanAnswer, output: Output, paint: Paint): string
   return [`Application ${plan.application}`, ...lines, summaryLine(plan), ...impact].join('\n');
 }
 
-function impactLines(
-  { people, gained, lost, changes, truncated }: ImpactAnswer,
-  output: Output,
-  paint: Paint,
-): string[] {
+function impactLines({ people, gained, lost, changes, truncated }: Impact, output: Output, paint: Paint): string[] {
   const shown = output.isTTY ? changes.slice(0, TTY_LINES) : changes;
   const lines = shown.map(({ email, permission, resourceType, resourceId, from, to }) => {
     const resource = resourceType === null ? '' : ` on ${resourceType}:${resourceId}`;
@@ -96,7 +58,7 @@ function summaryLine(plan: PlanAnswer): string {
 }
 
 /** For a change the fields that differ; for a created or removed record, the one fact that its key does not show. */
-function detail({ action, kind, before = {}, after = {} }: Change): string {
+function detail({ action, kind, before = {}, after = {} }: ManifestChange): string {
   if (action === 'change') {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
     const changed = names.filter((name) => show(before[name]) !== show(after[name]));

@@ -2,9 +2,10 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Coverage, Outcome, Verdict } from '../policy-tests/run.ts';
 import { issueLines, readText, writeText } from './files.ts';
+import { atLevel } from './flags.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type Io, print } from './io.ts';
-import { ask, readResource } from './questions.ts';
+import { readResource } from './questions.ts';
 import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
 import { type Paint, painter } from './terminal.ts';
 
@@ -127,10 +128,10 @@ async function askBatch(service: Service, { manifest }: File, cases: File['cases
     app: manifest.application.code,
     permission,
     ...readResource(resource),
-    ...(level === undefined ? {} : { accessLevel: level }),
+    ...atLevel(level),
   }));
-  const { body } = await ask(service, '/api/check/batch', { checks });
-  return (body as { data: { results: Verdict[] } }).data.results;
+  const { data } = await service.call('POST /api/check/batch', { body: { checks } }, { asks: 'checks' });
+  return data.results;
 }
 
 function shown({ file, name, test, message, explanation }: Outcome) {

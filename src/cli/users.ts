@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { User } from '../gen/api.ts';
 import { limitOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
@@ -12,17 +13,6 @@ interface Options extends ServiceOptions {
   active?: boolean;
   inactive?: boolean;
   limit: number;
-}
-
-interface User {
-  email: string;
-  displayName: string | null;
-  active: boolean;
-  blocked: boolean;
-  registered: boolean;
-  /** Only for SuperAdmins. */
-  isSuperAdmin?: boolean;
-  lastLoginAt: string | null;
 }
 
 /** `usher users`: the people in the service's records. */
@@ -44,9 +34,12 @@ export function defineUsers(program: Command, context: Context): void {
       const options = self.optsWithGlobals<Options>();
       const { io } = context;
       const service = await openService(io, options);
-      const active = options.active ? 'true' : options.inactive ? 'false' : undefined;
+      const active = options.active ? true : options.inactive ? false : undefined;
       const query = { appCode: options.app, q: options.q, active };
-      const { rows, more } = await readRows<User>(service, '/api/users', query, options.limit);
+      const { rows, more } = await readRows(
+        (page) => service.call('GET /api/users', { query: { ...query, ...page } }),
+        options.limit,
+      );
       const lines = rows.map((user) => [user.email, user.displayName ?? '-', moment(user.lastLoginAt), remarks(user)]);
       const text =
         rows.length === 0

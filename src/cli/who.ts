@@ -1,22 +1,16 @@
 import type { Command } from 'commander';
-import type { SourceName } from '../base/level-names.ts';
-import { levelOption, limitOption } from './flags.ts';
+import type { AllowedSubject, Api } from '../gen/api.ts';
+import { atLevel, levelOption, limitOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
-import { ask, asksAsAdministrator, questionInWords, readResource } from './questions.ts';
-import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
+import { asksAsAdministrator, questionInWords, readResource } from './questions.ts';
+import { type Answer, addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
 import { painter, table } from './terminal.ts';
 
 interface Options extends ServiceOptions {
   resource?: string;
   level?: 'view' | 'edit';
   limit: number;
-}
-
-interface Subject {
-  email: string;
-  accessLevel: string;
-  source: NonNullable<SourceName>;
 }
 
 const SOURCES = { role: 'role', override: 'override', superadmin: 'SuperAdmin', app_admin: 'application admin' };
@@ -36,7 +30,7 @@ export function defineWho(program: Command, context: Context): void {
       const options = self.optsWithGlobals<Options>();
       const { io } = context;
       const service = await openService(io, options);
-      const question = { permission, ...readResource(options.resource), accessLevel: options.level };
+      const question = { permission, ...readResource(options.resource), ...atLevel(options.level) };
       const { subjects, more, revision } = await readSubjects(service, app, question, options.limit);
       const what = questionInWords(permission, app, options.resource);
       const lines = subjects.map(({ email, accessLevel, source }) => [email, accessLevel, SOURCES[source]]);
@@ -56,22 +50,20 @@ export function defineWho(program: Command, context: Context): void {
 async function readSubjects(
   service: Service,
   app: string,
-  question: Record<string, unknown>,
+  question: Omit<Api['POST /api/check/subjects']['body'], 'app'>,
   limit: number,
-): Promise<{ subjects: Subject[]; more: boolean; revision: string | null }> {
-  const [path, about] = asksAsAdministrator(service)
-    ? [`/api/applications/${encodeURIComponent(app)}/subjects`, {}]
-    : ['/api/check/subjects', { app }];
-  const subjects: Subject[] = [];
+): Promise<{ subjects: AllowedSubject[]; more: boolean; revision: string | null }> {
+  const subjects: AllowedSubject[] = [];
   let cursor: string | null = null;
   let revision: string | null = null;
   do {
-    const page = { limit: Math.min(LARGEST_PAGE, limit - subjects.length), cursor };
-    const answered = await ask(service, path, { ...about, ...question, ...page });
-    const answer = answered.body as { data: { subjects: Subject[] }; page: { nextCursor: string | null } };
+    const page = { ...question, limit: Math.min(LARGEST_PAGE, limit - subjects.length), cursor };
+    const answer: Answer<{ subjects: AllowedSubject[] }> = asksAsAdministrator(service)
+      ? await service.call('POST /api/applications/{appCode}/subjects', { path: { appCode: app }, body: page })
+      : await service.call('POST /api/check/subjects', { body: { app, ...page } }, { asks: 'checks' });
     subjects.push(...answer.data.subjects);
-    cursor = answer.page.nextCursor;
-    revision = answered.revision;
+    cursor = answer.next;
+    revision = answer.revision;
   } while (cursor !== null && subjects.length < limit);
   return { subjects, more: cursor !== null, revision };
 }

@@ -22,16 +22,15 @@ export interface Codes {
 }
 
 /** The sections of a manifest that have codes. Entities have names. */
-export type Sections = Record<
-  'permissions' | 'roles' | 'entities',
-  readonly ((Code & { name?: string | null }) | null)[] | null
+export type Sections = Partial<
+  Record<'permissions' | 'roles' | 'entities', readonly ((Code & { name?: string | null }) | null)[] | null>
 >;
 
 /** The codes in a manifest. An entity or a role without a description is described by its name. */
 export function codesOf(app: string, { permissions, roles, entities }: Sections): Codes {
   const named = (section: Sections['roles']): Code[] =>
-    present(section).map(({ code, name, description }) => ({ code, description: description ?? name }));
-  return { app, permissions: present(permissions), roles: named(roles), entities: named(entities) };
+    present(section ?? null).map(({ code, name, description }) => ({ code, description: description ?? name }));
+  return { app, permissions: present(permissions ?? null), roles: named(roles), entities: named(entities) };
 }
 
 /** The source text. The same codes give the same text, in any order. */

@@ -34,6 +34,7 @@ test('the command line starts without loading database, identity, configuration 
     'base/errors.ts',
     'base/grammar.ts',
     'base/ip-address.ts',
+    'base/operations.ts',
     'base/trim.ts',
     'persistence/driver/refused.ts',
   ]);

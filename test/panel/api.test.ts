@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { apiTypes } from '../../panel/generate.ts';
 import { undoBound } from '../../panel/src/api/bound.ts';
-import { urlOf } from '../../panel/src/api/call.ts';
 import { csvOf } from '../../panel/src/api/csv.ts';
 import { curlOf } from '../../panel/src/api/curl.ts';
+import { urlOf } from '../../src/base/operations.ts';
 import { openApiDocument } from '../../src/gateway/openapi/document.ts';
 import { gatewayRoutes } from '../../src/gateway/routes.ts';
+import { apiTypes } from '../gateway/write-api-types.ts';
 
-test('the types of the panel are those of the routes', async () => {
+test('the types of the API are those of the routes', async () => {
   const made = apiTypes(await openApiDocument(gatewayRoutes({ production: false }), '1.0'));
-  const kept = readFileSync(new URL('../../panel/src/api/types.ts', import.meta.url), 'utf8');
+  const kept = readFileSync(new URL('../../src/gen/api.ts', import.meta.url), 'utf8');
   // Compared as a whole: a difference in 60 kB of types would be printed for pages.
   expect(made === kept ? 'current' : 'run npm run generate').toBe('current');
 });

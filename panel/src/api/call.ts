@@ -1,43 +1,8 @@
 /** One request to the API, typed by its operation: what goes in, what comes out, and every failure as an ApiError. */
 
+import { methodOf, type OperationInput, unwrapped, urlOf } from '../../../src/base/operations.ts';
+import type { Impact, Input, Operation, Out } from '../../../src/gen/api.ts';
 import { ApiError, type ErrorDetails } from './error.ts';
-import type { Api } from './types.ts';
-
-export type Operation = keyof Api;
-export type Out<K extends Operation> = Api[K]['out'];
-export type Item<K extends Operation> = Out<K> extends readonly (infer T)[] ? T : never;
-
-/** Texts and numbers of a query; what is undefined, null or empty is left out. */
-export type Query<K extends Operation> = keyof Api[K]['query'] extends never
-  ? Readonly<Record<string, never>>
-  : { [N in keyof Api[K]['query']]?: Api[K]['query'][N] | number | boolean | null | undefined };
-type PathOf<K extends Operation> = keyof Api[K]['path'] extends never
-  ? { readonly path?: undefined }
-  : { readonly path: { [N in keyof Api[K]['path']]: Api[K]['path'][N] | number } };
-type BodyOf<K extends Operation> = Api[K]['body'] extends undefined
-  ? { readonly body?: undefined }
-  : { readonly body: Api[K]['body'] };
-export type Input<K extends Operation> = PathOf<K> & BodyOf<K> & { readonly query?: Query<K> };
-
-/** Who gains and who loses by a write, as its dry run says. */
-export interface Impact {
-  readonly revision: string;
-  readonly people: number;
-  readonly gained: number;
-  readonly lost: number;
-  readonly changes: readonly ImpactChange[];
-  readonly truncated: boolean;
-  readonly everywhere?: 'gains' | 'loses' | null;
-}
-interface ImpactChange {
-  readonly email: string;
-  readonly app: string;
-  readonly permission: string;
-  readonly resourceType: string | null;
-  readonly resourceId: string | null;
-  readonly from: string | null;
-  readonly to: string | null;
-}
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -103,7 +68,7 @@ export async function call<K extends Operation>(
   input: Input<K>,
   options: CallOptions = {},
 ): Promise<Answer<Out<K>>> {
-  return (await send(operation, input as AnyInput, options)) as Answer<Out<K>>;
+  return (await send(operation, input as OperationInput, options)) as Answer<Out<K>>;
 }
 
 /** What a write would do, without doing it. Throws ApiError, as the write itself would. */
@@ -113,30 +78,11 @@ export async function rehearse<K extends Operation>(
   options: CallOptions = {},
 ): Promise<{ result: Out<K>; impact: Impact }> {
   const query = { ...input.query, dryRun: 'true' };
-  const answer = await send(operation, { ...(input as AnyInput), query }, options);
+  const answer = await send(operation, { ...(input as OperationInput), query }, options);
   return answer.data as { result: Out<K>; impact: Impact };
 }
 
-/** The path and query of an operation. */
-export function urlOf(operation: string, input: AnyInput): string {
-  const path = operation.slice(operation.indexOf(' ') + 1).replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    return encodeURIComponent(String(input.path?.[name]));
-  });
-  const query = Object.entries(input.query ?? {}).filter(
-    ([, value]) => value !== undefined && value !== null && value !== '',
-  );
-  return query.length === 0
-    ? path
-    : `${path}?${new URLSearchParams(query.map(([name, value]) => [name, String(value)]))}`;
-}
-
-interface AnyInput {
-  readonly path?: Readonly<Record<string, string | number>> | undefined;
-  readonly query?: Readonly<Record<string, unknown>> | undefined;
-  readonly body?: unknown;
-}
-
-async function send(operation: string, input: AnyInput, options: CallOptions): Promise<Answer<unknown>> {
+async function send(operation: string, input: OperationInput, options: CallOptions): Promise<Answer<unknown>> {
   if (caller === null) throw new Error('a request before setCaller');
   if (options.anonymous === true) return await fetchOnce(operation, input, options, null);
   const token = await caller.token();
@@ -151,11 +97,11 @@ async function send(operation: string, input: AnyInput, options: CallOptions): P
 
 async function fetchOnce(
   operation: string,
-  input: AnyInput,
+  input: OperationInput,
   options: CallOptions,
   token: string | null,
 ): Promise<Answer<unknown>> {
-  const method = operation.slice(0, operation.indexOf(' '));
+  const method = methodOf(operation);
   const url = urlOf(operation, input);
   const body = textOf(input.body);
   const headers: Record<string, string> = {
@@ -232,12 +178,4 @@ function bodyOf(response: Response, text: string): unknown {
     // Something between the panel and the service answered.
     throw ApiError.of(response, undefined);
   }
-}
-
-/** The payload without its envelope (docs/reference/http.md#envelopes). */
-function unwrapped(body: unknown): Pick<Answer<unknown>, 'data' | 'next' | 'since'> {
-  const { success, code, data, response, page, since } = (body ?? {}) as Record<string, unknown>;
-  const next = (page as { nextCursor?: string | null } | undefined)?.nextCursor ?? null;
-  if (success === true) return { data, next, since: typeof since === 'string' ? since : null };
-  return { data: code === 'OK' ? response : body, next, since: null };
 }

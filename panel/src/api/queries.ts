@@ -11,8 +11,9 @@ import {
   useInfiniteQuery,
   useQuery,
 } from '@tanstack/react-query';
+import type { Input, Item, Operation, Out } from '../../../src/gen/api.ts';
 import { onPersonChanged } from '../session/person.ts';
-import { type Answer, call, type Input, type Item, type Operation, type Out } from './call.ts';
+import { type Answer, call } from './call.ts';
 import { ApiError } from './error.ts';
 
 /** What the signed-in person may administer: the rest of the panel follows from it. */

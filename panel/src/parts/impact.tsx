@@ -1,15 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import {
-  type Answer,
-  type CallOptions,
-  call,
-  type Impact,
-  type Input,
-  type Operation,
-  type Out,
-  rehearse,
-} from '../api/call.ts';
+import type { Impact, Input, Operation, Out } from '../../../src/gen/api.ts';
+import { type Answer, type CallOptions, call, rehearse } from '../api/call.ts';
 import { asError, isStale } from '../api/error.ts';
 import { useWrite } from '../api/writes.ts';
 import { useWords } from '../words/words.ts';

@@ -1,7 +1,7 @@
 /** What the signed-in person may administer. The service decides each request anew; this decides what is offered. */
 
 import { createContext, useContext } from 'react';
-import type { Out } from '../api/call.ts';
+import type { Out } from '../../../src/gen/api.ts';
 
 export type AdminStatus = Out<'GET /api/profile/me/admin-status'>;
 

@@ -1,6 +1,6 @@
 /** Records of the audit as people read them: what differs, who did it, where it is, and how to have it back. */
 
-import type { Item } from '../../api/call.ts';
+import type { Item } from '../../../../src/gen/api.ts';
 
 export type AuditRecord = Item<'GET /api/admin/audit'>;
 

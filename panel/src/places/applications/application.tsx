@@ -1,6 +1,6 @@
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Route, Switch } from 'wouter';
-import type { Out } from '../../api/call.ts';
+import type { Out } from '../../../../src/gen/api.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Empty, Page, Tabs } from '../../parts/page.tsx';

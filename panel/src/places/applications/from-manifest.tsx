@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import type { Input } from '../../api/call.ts';
+import type { Input } from '../../../../src/gen/api.ts';
 import { asError } from '../../api/error.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';

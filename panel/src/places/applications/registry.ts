@@ -3,7 +3,7 @@
  * one by the service.
  */
 
-import type { Item, Query } from '../../api/call.ts';
+import type { Item, Query } from '../../../../src/gen/api.ts';
 
 export type Counted = Item<'GET /api/applications'>;
 

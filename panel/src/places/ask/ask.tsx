@@ -1,6 +1,6 @@
 import { lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
-import type { Item } from '../../api/call.ts';
+import type { Item } from '../../../../src/gen/api.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { onDemand } from '../../parts/on-demand.ts';

@@ -1,7 +1,8 @@
 /** What the views of a question share: the catalog of its application, and the answer. */
 
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { Answer, Item, Out } from '../../api/call.ts';
+import type { Item, Out } from '../../../../src/gen/api.ts';
+import type { Answer } from '../../api/call.ts';
 import { useRead } from '../../api/queries.ts';
 import { bodyOf, isComplete, type Question } from './question.ts';
 

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { Item } from '../../api/call.ts';
+import type { Item } from '../../../../src/gen/api.ts';
 import { useRead } from '../../api/queries.ts';
 import { type Choice, ComboField } from '../../parts/combo-field.tsx';
 import { useWords } from '../../words/words.ts';

@@ -1,4 +1,4 @@
-import type { Item } from '../../api/call.ts';
+import type { Item } from '../../../../src/gen/api.ts';
 import { useList } from '../../api/queries.ts';
 import { actorName } from '../../parts/actor.ts';
 import { Time } from '../../parts/badge.tsx';

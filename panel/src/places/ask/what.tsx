@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { Out } from '../../api/call.ts';
+import type { Out } from '../../../../src/gen/api.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Level } from '../../parts/badge.tsx';

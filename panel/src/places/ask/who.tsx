@@ -1,5 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { call, type Out } from '../../api/call.ts';
+import type { Out } from '../../../../src/gen/api.ts';
+import { call } from '../../api/call.ts';
 import { Level } from '../../parts/badge.tsx';
 import { type Column, ExportButton, List } from '../../parts/list.tsx';
 import { Card, Empty } from '../../parts/page.tsx';

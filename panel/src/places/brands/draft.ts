@@ -1,6 +1,6 @@
 /** A brand while it is being edited: what is typed, what the preview shows of it, and what a save writes. */
 
-import type { Api } from '../../api/types.ts';
+import type { Api } from '../../../../src/gen/api.ts';
 
 export type Brand = Api['GET /api/admin/brands/{id}']['out'];
 type Change = Api['PUT /api/admin/brands/{id}']['body'];

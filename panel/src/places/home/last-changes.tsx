@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { Item } from '../../api/call.ts';
+import type { Item } from '../../../../src/gen/api.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { actorName } from '../../parts/actor.ts';

@@ -1,6 +1,6 @@
 /** What needs somebody now, out of the overview: each a number, where there is one, and where to go. */
 
-import type { Out } from '../../api/call.ts';
+import type { Out } from '../../../../src/gen/api.ts';
 
 export type Overview = Out<'GET /api/admin/overview'>;
 const NEEDS = ['failing', 'waiting', 'brands', 'provider', 'comparison', 'orphans'] as const;

@@ -1,7 +1,8 @@
 /** Reads of the development mailbox. They need no credentials, so they work signed out too. */
 
 import { keepPreviousData, type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { type Answer, call, type Item, type Out } from '../../api/call.ts';
+import type { Item, Out } from '../../../../src/gen/api.ts';
+import { type Answer, call } from '../../api/call.ts';
 import { ApiError } from '../../api/error.ts';
 import type { Listed } from '../../api/queries.ts';
 

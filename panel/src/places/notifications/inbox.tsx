@@ -1,4 +1,5 @@
-import { call, type Item } from '../../api/call.ts';
+import type { Item } from '../../../../src/gen/api.ts';
+import { call } from '../../api/call.ts';
 import { asError } from '../../api/error.ts';
 import { useList } from '../../api/queries.ts';
 import { useWrite } from '../../api/writes.ts';

@@ -1,6 +1,6 @@
 /** Notifications as they were sent, and what may be done with them. */
 
-import type { Out } from '../../api/call.ts';
+import type { Out } from '../../../../src/gen/api.ts';
 import { mayWriteIn, PROVIDER_TYPE } from '../../shell/panel-app.ts';
 import type { Rights } from '../../shell/rights.ts';
 

@@ -1,6 +1,6 @@
 /** Statistics of deliveries as bars by the hour, and the reasons of what did not arrive. */
 
-import type { Out } from '../../api/call.ts';
+import type { Out } from '../../../../src/gen/api.ts';
 
 export type StatRow = Out<'GET /api/admin/notifications/stats'>[number];
 

@@ -1,6 +1,6 @@
 /** What a person has, arranged for reading: narrowed by a text, overrides by record, and as a table. */
 
-import type { Out } from '../../api/call.ts';
+import type { Out } from '../../../../src/gen/api.ts';
 import type { Cell } from '../../api/csv.ts';
 
 export type Access = Out<'GET /api/users/{email}/access'>;

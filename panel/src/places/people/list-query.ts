@@ -1,6 +1,6 @@
 /** The filters of the list of people, as they stand in the address and as the service takes them. */
 
-import type { Query } from '../../api/call.ts';
+import type { Query } from '../../../../src/gen/api.ts';
 
 export const LIST_FILTERS = {
   q: '',

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import type { Item } from '../../api/call.ts';
+import type { Item } from '../../../../src/gen/api.ts';
 import { useList, useRead } from '../../api/queries.ts';
 import { Time } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';

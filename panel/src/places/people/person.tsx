@@ -1,6 +1,6 @@
 import { lazy, Suspense, useState } from 'react';
 import { Route, Switch } from 'wouter';
-import type { Out } from '../../api/call.ts';
+import type { Out } from '../../../../src/gen/api.ts';
 import { ApiError, asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Button } from '../../parts/button.tsx';

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId, useRef, useState } from 'react';
+import type { Impact } from '../../../../src/gen/api.ts';
 import { undoBound } from '../../api/bound.ts';
-import { type CallOptions, call, type Impact, rehearse } from '../../api/call.ts';
+import { type CallOptions, call, rehearse } from '../../api/call.ts';
 import { asError, isStale } from '../../api/error.ts';
 import { useWrite } from '../../api/writes.ts';
 import { Button } from '../../parts/button.tsx';

@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { Item } from '../../api/call.ts';
+import type { Item } from '../../../../src/gen/api.ts';
 import { useList } from '../../api/queries.ts';
 import { Badge, Time } from '../../parts/badge.tsx';
 import { type Column, ExportButton, List } from '../../parts/list.tsx';

@@ -1,4 +1,4 @@
-import type { Out } from '../../api/call.ts';
+import type { Out } from '../../../../src/gen/api.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Badge, Level } from '../../parts/badge.tsx';

@@ -1,6 +1,6 @@
 /** The registry of languages: which may be the fallback of which, and the chain that a text is looked for in. */
 
-import type { Item } from '../../api/call.ts';
+import type { Item } from '../../../../src/gen/api.ts';
 
 export type LanguageRecord = Item<'GET /api/languages'>;
 

@@ -1,6 +1,6 @@
 /** The signed-in person's profile as a form: texts, and the body of the write that makes them true. */
 
-import type { Input, Out } from '../../api/call.ts';
+import type { Input, Out } from '../../../../src/gen/api.ts';
 
 export type Profile = Out<'GET /api/profile/me'>;
 type Body = Input<'PUT /api/profile/me'>['body'];

@@ -1,5 +1,5 @@
 import { type FormEvent, lazy, Suspense, useId, useState } from 'react';
-import type { Item } from '../../api/call.ts';
+import type { Item } from '../../../../src/gen/api.ts';
 import { useList } from '../../api/queries.ts';
 import { Badge, Time } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';

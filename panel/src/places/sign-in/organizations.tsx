@@ -1,5 +1,6 @@
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
-import { call, type Item } from '../../api/call.ts';
+import type { Item } from '../../../../src/gen/api.ts';
+import { call } from '../../api/call.ts';
 import { useList, useRead } from '../../api/queries.ts';
 import { useWrite, type Writing } from '../../api/writes.ts';
 import { Badge } from '../../parts/badge.tsx';

@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
-import { call, type Out } from '../../api/call.ts';
+import type { Out } from '../../../../src/gen/api.ts';
+import { call } from '../../api/call.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { useWrite } from '../../api/writes.ts';

@@ -1,6 +1,6 @@
 /** How far sign-in is set up: each step with its state and, where something is missing, the exact keys that are next. */
 
-import type { Out } from '../../api/call.ts';
+import type { Out } from '../../../../src/gen/api.ts';
 
 type ConfigValues = Out<'GET /api/admin/config'>;
 export type Health = Out<'GET /api/idp/health'>;

@@ -2,7 +2,8 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { type Impact, type Input, type Out, rehearse } from '../../../api/call.ts';
+import type { Impact, Input, Out } from '../../../../../src/gen/api.ts';
+import { rehearse } from '../../../api/call.ts';
 import { ApiError } from '../../../api/error.ts';
 import { usePaused } from '../../../parts/use-paused.ts';
 import { faultsIn, type Reading, readHere } from './reader.ts';

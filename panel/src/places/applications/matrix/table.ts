@@ -1,6 +1,6 @@
 /** What roles grant, as a table: the answer of the matrix, indexed for drawing and for drafts. */
 
-import type { Out } from '../../../api/call.ts';
+import type { Out } from '../../../../../src/gen/api.ts';
 
 export type MatrixAnswer = Out<'GET /api/applications/{appCode}/matrix'>;
 export type PermissionRecord = MatrixAnswer['permissions'][number];

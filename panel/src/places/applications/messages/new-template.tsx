@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { Item } from '../../../api/call.ts';
+import type { Item } from '../../../../../src/gen/api.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../../parts/field.tsx';

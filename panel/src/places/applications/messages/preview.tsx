@@ -1,6 +1,7 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { call, type Out } from '../../../api/call.ts';
+import type { Out } from '../../../../../src/gen/api.ts';
+import { call } from '../../../api/call.ts';
 import { ApiError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
 import { SelectField } from '../../../parts/field.tsx';

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { call, type Item } from '../../../api/call.ts';
+import type { Item } from '../../../../../src/gen/api.ts';
+import { call } from '../../../api/call.ts';
 import { asError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
 import { useWrite } from '../../../api/writes.ts';

@@ -1,5 +1,6 @@
 import { useRef, useState } from 'react';
-import { type Answer, call, type Out } from '../../../api/call.ts';
+import type { Out } from '../../../../../src/gen/api.ts';
+import { type Answer, call } from '../../../api/call.ts';
 import { asError, isStale } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
 import { useWrite } from '../../../api/writes.ts';

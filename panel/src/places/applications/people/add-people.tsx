@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react';
+import type { Out } from '../../../../../src/gen/api.ts';
 import { undoBound } from '../../../api/bound.ts';
-import { type Answer, type CallOptions, call, type Out, rehearse } from '../../../api/call.ts';
+import { type Answer, type CallOptions, call, rehearse } from '../../../api/call.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { TextArea } from '../../../parts/field.tsx';

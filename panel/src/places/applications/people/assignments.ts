@@ -1,6 +1,6 @@
 /** Several roles for several people in one transaction: a manifest with assignments alone. */
 
-import type { Manifest } from '../../../api/types.ts';
+import type { Manifest } from '../../../../../src/gen/api.ts';
 
 interface Application {
   readonly code: string;

@@ -1,4 +1,4 @@
-import type { Item } from '../../../api/call.ts';
+import type { Item } from '../../../../../src/gen/api.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { useWords } from '../../../words/words.ts';
 import { withKey } from './chosen.ts';

@@ -1,5 +1,6 @@
 import { useId, useState } from 'react';
-import { type CallOptions, call, type Item } from '../../../api/call.ts';
+import type { Item } from '../../../../../src/gen/api.ts';
+import { type CallOptions, call } from '../../../api/call.ts';
 import { changedIn, settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Button } from '../../../parts/button.tsx';

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
-import { call, type Item } from '../../../api/call.ts';
+import type { Item } from '../../../../../src/gen/api.ts';
+import { call } from '../../../api/call.ts';
 import { asError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
 import { Button } from '../../../parts/button.tsx';

@@ -1,7 +1,8 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
+import type { Item } from '../../../../../src/gen/api.ts';
 import { undoBound } from '../../../api/bound.ts';
-import { type CallOptions, call, type Item } from '../../../api/call.ts';
+import { type CallOptions, call } from '../../../api/call.ts';
 import { isStale } from '../../../api/error.ts';
 import { useList, useRead } from '../../../api/queries.ts';
 import { Badge, Level, Time } from '../../../parts/badge.tsx';

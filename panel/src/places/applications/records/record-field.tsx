@@ -1,4 +1,4 @@
-import type { Item } from '../../../api/call.ts';
+import type { Item } from '../../../../../src/gen/api.ts';
 import { useRead } from '../../../api/queries.ts';
 import { ComboField } from '../../../parts/combo-field.tsx';
 import { TextField } from '../../../parts/field.tsx';

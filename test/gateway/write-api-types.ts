@@ -1,11 +1,12 @@
 /**
- * Writes src/api/types.ts: the requests and answers of the API as TypeScript, from the OpenAPI document of the routes.
- * `npm run generate` runs it. The generators that others keep do not run on the compiler used here (docs/adr/0018-the-panel.md).
+ * Writes src/gen/api.ts: the requests and answers of the API as TypeScript, from the OpenAPI document of the routes, for the panel and
+ * the command line. `npm run generate` runs it. The generators that others keep do not run on the compiler used here
+ * (docs/adr/0018-the-panel.md).
  */
 
 import { writeFileSync } from 'node:fs';
-import { type OpenApiDocument, type Operation, openApiDocument } from '../src/gateway/openapi/document.ts';
-import { gatewayRoutes } from '../src/gateway/routes.ts';
+import { type OpenApiDocument, type Operation, openApiDocument } from '../../src/gateway/openapi/document.ts';
+import { gatewayRoutes } from '../../src/gateway/routes.ts';
 
 interface Schema {
   readonly $ref?: string;
@@ -90,6 +91,28 @@ function memberOf(operation: Operation): string {
   return `{ ${inputs.join('; ')}; body: ${body === undefined ? 'undefined' : typeOf(body)}; out: ${out}; paged: ${paged} }`;
 }
 
+/** The parts of one operation, for those who call it. */
+const OF_ONE = `/** The method and path of an operation, such as \`GET /api/users/{email}\`. */
+export type Operation = keyof Api;
+/** The payload of its answer. */
+export type Out<K extends Operation> = Api[K]['out'];
+/** A row of its list. */
+export type Item<K extends Operation> = Out<K> extends readonly (infer T)[] ? T : never;
+/** Texts and numbers of a query; what is undefined, null or empty is left out. */
+export type Query<K extends Operation> = keyof Api[K]['query'] extends never
+  ? Readonly<Record<string, never>>
+  : { [N in keyof Api[K]['query']]?: Api[K]['query'][N] | number | boolean | null | undefined };
+type PathOf<K extends Operation> = keyof Api[K]['path'] extends never
+  ? { readonly path?: undefined }
+  : { readonly path: { [N in keyof Api[K]['path']]: Api[K]['path'][N] | number } };
+type BodyOf<K extends Operation> = Api[K]['body'] extends undefined
+  ? { readonly body?: undefined }
+  : { readonly body: Sent<Api[K]['body']> };
+/** JSON leaves out what is undefined. */
+type Sent<B> = { [N in keyof B]: object extends Pick<B, N> ? B[N] | undefined : B[N] };
+export type Input<K extends Operation> = PathOf<K> & BodyOf<K> & { readonly query?: Query<K> };
+`;
+
 /** The whole file. */
 export function apiTypes(document: OpenApiDocument): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -100,7 +123,7 @@ export function apiTypes(document: OpenApiDocument): string {
   const { schemas = {} } = document.components as { schemas?: Record<string, Schema> };
   const records = Object.entries(schemas).map(([name, schema]) => `export type ${nameOf(name)} = ${typeOf(schema)};`);
   return [
-    '/** Made by panel/generate.ts from the routes of the gateway: do not edit. */',
+    '/** Made by test/gateway/write-api-types.ts from the routes of the gateway: do not edit. */',
     '',
     ...records.sort(),
     '',
@@ -109,10 +132,11 @@ export function apiTypes(document: OpenApiDocument): string {
     ...operations.sort(),
     '}',
     '',
+    OF_ONE,
   ].join('\n');
 }
 
 if (import.meta.main) {
   const document = await openApiDocument(gatewayRoutes({ production: false }), '1.0');
-  writeFileSync(new URL('src/api/types.ts', import.meta.url), apiTypes(document));
+  writeFileSync(new URL('../../src/gen/api.ts', import.meta.url), apiTypes(document));
 }

@@ -1,4 +1,4 @@
-/** Made by panel/generate.ts from the routes of the gateway: do not edit. */
+/** Made by test/gateway/write-api-types.ts from the routes of the gateway: do not edit. */
 
 export type Access = { "email": string; "active": boolean; "isSuperAdmin"?: boolean; "applications": (ApplicationAccess)[] };
 export type AdminStatus = { "email": string; "isSuperAdmin": boolean; "appAdminFor": (string)[]; "panelPermissions": (string)[]; "roles": ({ "appCode": string; "roleCodes": (string)[] })[]; "applications": ({ "appCode": string; "level": "view" | "edit" })[] };
@@ -269,3 +269,23 @@ export interface Api {
   'PUT /api/users/{email}/apps/{appCode}/resources/{resourceType}/{resourceId}/permissions': { path: { "email": string; "appCode": string; "resourceType": string; "resourceId": string }; query: { "dryRun"?: "true" | "false" }; body: { "permissions": ({ "permissionId"?: number; "permission"?: string; "code"?: string; "granted": boolean; "accessLevel"?: "allowed" | "view" | "edit" | null })[] }; out: ResourceOverrides; paged: false };
   'PUT /api/users/{email}/apps/{appCode}/roles': { path: { "email": string; "appCode": string }; query: { "dryRun"?: "true" | "false" }; body: { "roleIds"?: (number)[]; "roles"?: (string)[] }; out: (AssignedRole)[]; paged: false };
 }
+
+/** The method and path of an operation, such as `GET /api/users/{email}`. */
+export type Operation = keyof Api;
+/** The payload of its answer. */
+export type Out<K extends Operation> = Api[K]['out'];
+/** A row of its list. */
+export type Item<K extends Operation> = Out<K> extends readonly (infer T)[] ? T : never;
+/** Texts and numbers of a query; what is undefined, null or empty is left out. */
+export type Query<K extends Operation> = keyof Api[K]['query'] extends never
+  ? Readonly<Record<string, never>>
+  : { [N in keyof Api[K]['query']]?: Api[K]['query'][N] | number | boolean | null | undefined };
+type PathOf<K extends Operation> = keyof Api[K]['path'] extends never
+  ? { readonly path?: undefined }
+  : { readonly path: { [N in keyof Api[K]['path']]: Api[K]['path'][N] | number } };
+type BodyOf<K extends Operation> = Api[K]['body'] extends undefined
+  ? { readonly body?: undefined }
+  : { readonly body: Sent<Api[K]['body']> };
+/** JSON leaves out what is undefined. */
+type Sent<B> = { [N in keyof B]: object extends Pick<B, N> ? B[N] | undefined : B[N] };
+export type Input<K extends Operation> = PathOf<K> & BodyOf<K> & { readonly query?: Query<K> };
