@@ -156,7 +156,8 @@ const PACKAGES: Record<string, readonly string[]> = {
   'web-push': ['delivery'],
   liquidjs: ['notifications'],
   'html-to-text': ['notifications'],
-  'openid-client': ['provider'],
+  // Access tokens of mail accounts are asked for where they are used.
+  'openid-client': ['provider', 'delivery'],
   undici: ['outbound'],
   commander: ['cli'],
 };

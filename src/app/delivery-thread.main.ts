@@ -50,7 +50,7 @@ const metrics = {
 };
 // Links use the public URL at the time the mail was accepted, which the delivery holds.
 const publicUrl = (): string => config.publicUrl ?? 'http://localhost';
-const mail = buildMail({ config, database, clock, publicUrl });
+const mail = buildMail({ config, database, clock, outbound, publicUrl });
 const push = openPush(config, clock);
 const worker = buildWorker({ config, database, clock, log, outbound, ...mail, ...push, bell, metrics });
 

@@ -139,11 +139,11 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
   const turns = new WorkQueue({ permits: Math.max(1, connections - 2), clock });
   const mail = buildMail(options);
-  const { secret, sealing, senders, mailbox, mailer, unsubscriptions } = mail;
+  const { secret, sealing, senders, mailbox, mailer, unsubscriptions, tokenPolicy } = mail;
   const { pushSubscriptions, bell, worker, loop } = buildDelivery({ ...options, ...mail });
   const events = new ProviderEvents(options);
   const refusedMails = new RefusedMails({ ...options, secret });
-  const brands = new Brands({ database, sealing, senders, mailer });
+  const brands = new Brands({ database, sealing, senders, mailer, tokenPolicy });
   const sendByBrand = brands.sendBy.bind(brands);
   const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell, sendByBrand });
   const changeStreams = new ChangeStreams(options);

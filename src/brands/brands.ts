@@ -5,12 +5,14 @@ import { refuseImmutable } from '../administration/records.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
 import { escapeHtml } from '../delivery/layout.ts';
 import type { Mailer, MailMessage, MailSender } from '../delivery/mail.ts';
+import type { Policy } from '../outbound/outbound.ts';
 import {
   type BrandChange,
   type BrandRow,
   deleteBrand,
   findBrand,
   findTaken,
+  forgetRenewed,
   insertBrand,
   isBrandInUse,
   listBrands,
@@ -22,7 +24,8 @@ import {
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import type { Sealing } from './sealing.ts';
 import type { Senders } from './senders.ts';
-import { type SmtpInput, smtpChange, smtpFailed } from './smtp.ts';
+import { type SmtpInput, type SmtpRules, shownSmtp, smtpChange, smtpFailed } from './smtp.ts';
+import { tokenUrlProblem } from './token-url.ts';
 
 export type { BrandRow } from '../persistence/brands/brands.ts';
 
@@ -47,6 +50,8 @@ interface BrandsOptions {
   sealing: Sealing;
   senders: Senders;
   mailer: Mailer;
+  /** Where a brand's access tokens may be fetched. */
+  tokenPolicy: Policy;
 }
 
 const PLAIN = [
@@ -68,13 +73,13 @@ const GUARD = superAdmin('write brands');
 
 export class Brands {
   readonly #database: Database;
-  readonly #sealing: Sealing;
   readonly #senders: Senders;
   readonly #mailer: Mailer;
+  readonly #smtpRules: SmtpRules;
 
-  constructor({ database, sealing, senders, mailer }: BrandsOptions) {
+  constructor({ database, sealing, senders, mailer, tokenPolicy }: BrandsOptions) {
     this.#database = database;
-    this.#sealing = sealing;
+    this.#smtpRules = { sealing, tokenUrlProblem: (url) => tokenUrlProblem(url, tokenPolicy) };
     this.#senders = senders;
     this.#mailer = mailer;
   }
@@ -119,11 +124,10 @@ export class Brands {
       await refuseTaken(tx, { id, slug: before.slug, idpOrgId: input.idpOrgId ?? null });
       const after = await this.#write(tx, before, input);
       if (after !== before) {
-        const passwordChanged = after.smtpPassword !== before.smtpPassword;
         audit({
           subject: before.slug,
           before: words(before),
-          after: passwordChanged ? { ...words(after), passwordChanged } : words(after),
+          after: { ...words(after), ...changedSecrets(before, after) },
         });
       }
       return { result: after, scopes: [] };
@@ -199,7 +203,7 @@ export class Brands {
 
   /** The brand after the fields sent; the same object where they change nothing. */
   async #write(tx: Tx, before: BrandRow, input: BrandInput): Promise<BrandRow> {
-    const wanted: BrandChange = smtpChange(before, input.smtp, this.#sealing);
+    const wanted: BrandChange = smtpChange(before, input.smtp, this.#smtpRules);
     for (const field of PLAIN) {
       const value = input[field];
       if (value !== undefined) Object.assign(wanted, { [field]: value });
@@ -210,8 +214,21 @@ export class Brands {
     const promoted = input.isDefault === true && !before.isDefault;
     if (promoted) await makeDefault(tx, before.id);
     if (!promoted && Object.keys(change).length === 0) return before;
+    // It was given for another refresh token, or by another endpoint.
+    if (REFRESHED_AT.some((column) => column in change)) await forgetRenewed(tx, before.id);
     return await updateBrand(tx, before.id, change);
   }
+}
+
+const REFRESHED_AT = ['smtpTokenUrl', 'smtpClientId', 'smtpRefreshToken'] as const;
+
+/** That a secret is another one, for the audit record, which never shows it. */
+function changedSecrets(before: BrandRow, after: BrandRow): Record<string, true> {
+  return {
+    ...(after.smtpPassword === before.smtpPassword ? {} : { passwordChanged: true }),
+    ...(after.smtpClientSecret === before.smtpClientSecret ? {} : { clientSecretChanged: true }),
+    ...(after.smtpRefreshToken === before.smtpRefreshToken ? {} : { refreshTokenChanged: true }),
+  };
 }
 
 async function refuseTaken(tx: Tx, brand: { id: number | null; slug: string; idpOrgId: string | null }): Promise<void> {
@@ -229,24 +246,14 @@ function present(brand: BrandRow | undefined): BrandRow {
   return brand;
 }
 
-/** The brand as audit records show it: never the password, not even sealed. */
+/** The brand as audit records show it: never a secret, not even sealed. */
 function words(brand: BrandRow): Record<string, unknown> {
-  const { slug, isDefault, smtpHost: host, smtpPort: port, smtpUser: user } = brand;
+  const { slug, isDefault } = brand;
   return {
     slug,
     isDefault,
     ...Object.fromEntries(PLAIN.map((field) => [field, brand[field]])),
-    smtp:
-      host === null
-        ? null
-        : {
-            host,
-            port,
-            user,
-            secure: brand.smtpSecure,
-            allowInsecure: brand.smtpAllowInsecure,
-            hasPassword: brand.smtpPassword !== null,
-          },
+    smtp: shownSmtp(brand),
   };
 }
 

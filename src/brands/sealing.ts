@@ -100,6 +100,29 @@ export function passwordContext(brandId: number): string {
   return `brand:${brandId}:smtp-password`;
 }
 
+/** The context that the client secret of a brand's OAuth client is bound to. */
+export function clientSecretContext(brandId: number): string {
+  return `brand:${brandId}:smtp-client-secret`;
+}
+
+/** The context that the refresh token which an administrator set is bound to. */
+export function refreshTokenContext(brandId: number): string {
+  return `brand:${brandId}:smtp-refresh-token`;
+}
+
+/** What a refresh token was given for. */
+export interface RefreshedAt {
+  readonly tokenUrl: string | null;
+  readonly clientId: string | null;
+  readonly refreshToken: string;
+}
+
+/** The context of a refresh token that a token endpoint gave in place of `at.refreshToken`: once another is configured, or another endpoint, it no longer opens. */
+export function renewedTokenContext(brandId: number, at: RefreshedAt): string {
+  const configured = JSON.stringify([at.tokenUrl, at.clientId, at.refreshToken]);
+  return `brand:${brandId}:smtp-renewed-token:${hash('sha256', configured, 'hex')}`;
+}
+
 /** The context that the provider's signing key is bound to (setting `idp.notification-provider`, member `signingKey`). */
 export const SIGNING_KEY_CONTEXT = 'idp:notification-provider:signing-key';
 

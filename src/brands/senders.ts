@@ -2,10 +2,10 @@
 
 import { unavailable } from '../base/errors.ts';
 import { normalizeEmail } from '../base/grammar.ts';
-import type { MailSender } from '../delivery/mail.ts';
+import type { MailSender, OAuth2Account } from '../delivery/mail.ts';
 import { type BrandRow, findBrand, findBrandOfOrganization, findDefaultBrand } from '../persistence/brands/brands.ts';
 import type { Database } from '../persistence/database.ts';
-import { passwordContext, type Sealing } from './sealing.ts';
+import { clientSecretContext, passwordContext, refreshTokenContext, type Sealing } from './sealing.ts';
 
 interface SendersOptions {
   database: Database;
@@ -26,7 +26,7 @@ export class Senders {
     this.#fallback = normalizeEmail(`no-reply@${host}`) ?? 'no-reply@localhost';
   }
 
-  /** The brand of that id; the default brand for null, and for an id that was deleted. UNAVAILABLE when its password cannot be opened. */
+  /** The brand of that id; the default brand for null, and for an id that was deleted. UNAVAILABLE when its secrets cannot be opened. */
   async senderOf(brandId: number | null): Promise<MailSender> {
     const row = await this.#database.read(async (tx) => {
       const named = brandId === null ? undefined : await findBrand(tx, brandId);
@@ -60,7 +60,8 @@ export class Senders {
               secure: row.smtpSecure,
               allowInsecure: row.smtpAllowInsecure,
               user,
-              password: this.#passwordOf(row),
+              password: row.smtpAuth === 'password' ? this.#passwordOf(row) : null,
+              oauth2: row.smtpAuth === 'oauth2' ? this.#accountOf(row) : null,
             },
     };
   }
@@ -69,10 +70,31 @@ export class Senders {
     if (smtpPassword === null || smtpKey === null) return null;
     const password = this.#sealing.open(passwordContext(id), { key: smtpKey, text: smtpPassword });
     if (password !== null) return password;
-    throw unavailable(
-      `The SMTP password of brand ${slug} was sealed with a key that is missing from brandSmtpKey (BRAND_SMTP_KEY).`,
-    );
+    throw lostKey(slug);
   }
+
+  #accountOf(row: BrandRow): OAuth2Account | null {
+    const { id, slug, smtpTokenUrl: tokenUrl, smtpClientId: clientId, smtpScope: scope } = row;
+    if (tokenUrl === null || clientId === null) return null;
+    const open = (context: string, sealed: string | null): string | null => {
+      const secret = sealed === null ? null : this.#sealing.openText(context, sealed);
+      if (sealed !== null && secret === null) throw lostKey(slug);
+      return secret;
+    };
+    return {
+      tokenUrl,
+      clientId,
+      clientSecret: open(clientSecretContext(id), row.smtpClientSecret),
+      scope,
+      refreshToken: open(refreshTokenContext(id), row.smtpRefreshToken),
+    };
+  }
+}
+
+function lostKey(slug: string) {
+  return unavailable(
+    `The SMTP secrets of brand ${slug} were sealed with a key that is missing from brandSmtpKey (BRAND_SMTP_KEY).`,
+  );
 }
 
 /** The part of a brand that the layout of its mails shows. */

@@ -11,7 +11,7 @@ export function defineDoctor(program: Command, context: Context): void {
     .command('doctor')
     .summary('check everything that the service depends on')
     .description(
-      'Checks the configuration, Node.js, the database, the identity provider, the SMTP server of each brand, push, files of secrets, certificates and ports, beside a running service or without one. It changes nothing and sends no mail. Exits with 1 if a check failed.',
+      'Checks the configuration, Node.js, the database, the identity provider, the SMTP server of each brand, push, files of secrets, certificates and ports, beside a running service or without one. It sends no mail and changes nothing, unless a token endpoint renews a refresh token. Exits with 1 if a check failed.',
     )
     .action(async (_: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();

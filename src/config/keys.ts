@@ -77,9 +77,16 @@ export const KEYS = keys({
       default: [],
       secret: true,
       about:
-        'Seals the secrets of brands; required once a brand has an SMTP password. Several for rotation, the new one first: [guides/brands.md](../guides/brands.md).',
+        'Seals the secrets of brands; required once a brand has an SMTP secret. Several for rotation, the new one first: [guides/brands.md](../guides/brands.md).',
     },
   ),
+  'brands.tokenOrigins': key(kind.origins, {
+    example: 'https://login.internal:8443',
+    default: [],
+    otherwise: "none; the issuer's own, and outside production loopback",
+    about:
+      'Origins that are not on the internet, or speak http, and give access tokens for the SMTP accounts of brands: [guides/brands.md](../guides/brands.md#oauth-20).',
+  }),
   'idp.apiUrl': key(kind.baseUrl, {
     example: 'http://idp.internal:8080',
     default: null,

@@ -11,7 +11,16 @@ import type { ComposedMail, MailMessage, MailOutcome, MailSender } from './messa
 import { failureOf } from './smtp-failure.ts';
 import { type SmtpPoolOptions, SmtpPools } from './smtp-pools.ts';
 
-export type { MailFailure, MailMessage, MailOutcome, MailSender, SmtpServer } from './message.ts';
+export type {
+  MailFailure,
+  MailMessage,
+  MailOutcome,
+  MailSender,
+  OAuth2Account,
+  RefreshTurns,
+  SmtpServer,
+} from './message.ts';
+export { TokenFailure } from './token-request.ts';
 
 export interface Mailer {
   /** Never rejects because of the server. `signal` and the time limit cut the connection. */
@@ -43,7 +52,7 @@ export function createMailer({ mailbox, ...options }: MailerOptions): Mailer {
       return await inChild('smtp send', { kind: SpanKind.CLIENT, attributes }, async (span) => {
         const outcome = await pools.send(brandId, smtp, message.urgent ?? false, mail, signal).then(
           (response): MailOutcome => ({ kind: 'sent', response }),
-          (error: unknown) => failureOf(error, smtp),
+          (error: unknown) => failureOf(error, smtp, pools.tokenOf(brandId, smtp)),
         );
         if (span !== null && outcome.kind !== 'sent') markFailed(span, outcome.kind);
         return outcome;

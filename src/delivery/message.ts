@@ -8,9 +8,36 @@ export interface SmtpServer {
   secure: boolean;
   /** Requires neither TLS nor a valid certificate. Loopback hosts never need either. */
   allowInsecure: boolean;
-  /** Without a user or a password there is no authentication. */
+  /** Without a user, or without a password and an OAuth 2.0 account, there is no authentication. */
   user: string | null;
   password: string | null;
+  /** Access tokens in place of a password. */
+  oauth2: OAuth2Account | null;
+}
+
+/** An account at a token endpoint (RFC 6749). */
+export interface OAuth2Account {
+  tokenUrl: string;
+  clientId: string;
+  /** Null for a public client, which has a refresh token. */
+  clientSecret: string | null;
+  /** Null sends none. */
+  scope: string | null;
+  /** As an administrator set it; null: client credentials. */
+  refreshToken: string | null;
+}
+
+/** Whose turn it is to use a sender's refresh token: a token endpoint may give another one each time, and take the old one for stolen. */
+export interface RefreshTurns {
+  /**
+   * Waits until nobody else uses it, runs `work` with the one that was given last, and keeps `next`, if there is one, before it resolves.
+   * Rejects as `work` does, and with TokenFailure when the turn does not come.
+   */
+  use<T>(
+    sender: number,
+    account: OAuth2Account & { refreshToken: string },
+    work: (refreshToken: string) => Promise<{ answer: T; next: string | null }>,
+  ): Promise<T>;
 }
 
 /** The brand that sends a mail. */

@@ -3,6 +3,8 @@
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { MailFailure, MailOutcome, SmtpServer } from './message.ts';
+import { SignInRefused, spellingsOf } from './smtp-sign-in.ts';
+import { TokenFailure } from './token-request.ts';
 
 /** The connection was lost after part of the message had been sent: the server may have accepted it. */
 export class LostAfterData extends Error {
@@ -26,12 +28,15 @@ interface Fault {
   command?: unknown;
 }
 
-export function failureOf(error: unknown, smtp: SmtpServer | null): MailOutcome {
+/** `token`: the access token that the session may have begun with. */
+export function failureOf(error: unknown, smtp: SmtpServer | null, token: string | null = null): MailOutcome {
+  if (error instanceof TokenFailure) return { kind: error.kind, code: error.reason, response: error.response };
   const lost = error instanceof LostAfterData;
   const fault = (lost ? error.cause : error) as Fault;
   const reply = typeof fault.responseCode === 'number' ? fault.responseCode : null;
   const code = reply === null ? codeOf(fault) : String(reply);
-  const response = responseText(fault.response, code, smtp);
+  const tokens = [...(error instanceof SignInRefused ? error.tokens : []), ...(token === null ? [] : [token])];
+  const response = responseText(fault.response, code, secretsOf(smtp, tokens));
   if (lost && reply === null) return { kind: 'unknown', code, response };
   if (reply === null) {
     if (fault.code === 'EAUTH') return { kind: 'auth', code, response };
@@ -88,20 +93,22 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 };
 
 /** The server's reply on one line. Some servers repeat the credentials: they are masked. */
-function responseText(response: unknown, code: string, smtp: SmtpServer | null): string {
+function responseText(response: unknown, code: string, secrets: readonly string[]): string {
   if (typeof response !== 'string' || response === '') return EXPLANATIONS[code] ?? 'The connection failed.';
   let text = response.toWellFormed().replace(/\s+/g, ' ');
-  for (const secret of secretsOf(smtp)) text = text.replaceAll(secret, '***');
+  for (const secret of secrets) text = text.replaceAll(secret, '***');
   return text
     .replace(/\p{Cc}/gu, '')
     .slice(0, MAX_RESPONSE)
     .toWellFormed();
 }
 
-/** The password in clear, and as AUTH LOGIN and AUTH PLAIN encode it. */
-function secretsOf(smtp: SmtpServer | null): string[] {
-  if (smtp?.password == null || smtp.password === '') return [];
+/** The password in clear, and as AUTH LOGIN and AUTH PLAIN encode it; access tokens in clear, and as they were sent. */
+function secretsOf(smtp: SmtpServer | null, tokens: readonly string[]): string[] {
+  if (smtp === null) return [];
   const { user, password } = smtp;
+  if (smtp.oauth2 !== null) return tokens.flatMap((token) => spellingsOf({ ...smtp, user: user ?? '' }, token));
+  if (password === null || password === '') return [];
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return [base64(`\0${user ?? ''}\0${password}`), base64(password), base64(password).replace(/=+$/, ''), password];
 }

@@ -10,13 +10,16 @@ import type MimeNode from 'nodemailer/lib/mime-node';
 import type SMTPPool from 'nodemailer/lib/smtp-pool';
 import type { Clock } from '../base/clock.ts';
 import { addressKind, isLoopbackHost } from '../base/ip-address.ts';
+import type { AccessTokens, TokenOwner } from './access-tokens.ts';
 import type { ComposedMail, SmtpServer } from './message.ts';
 import { readWhole } from './mime.ts';
 import { loadNodemailer } from './packages.ts';
 import { LostAfterData } from './smtp-failure.ts';
+import { type SignIn, signIn, TOKEN_MECHANISM } from './smtp-sign-in.ts';
 
 export interface SmtpPoolOptions {
   clock: Clock;
+  tokens: AccessTokens;
   /** For tests: an additional certificate authority to trust. */
   ca?: string;
   /** For tests: replaces name resolution. */
@@ -45,12 +48,20 @@ interface Pool {
   retired: boolean;
 }
 
+interface Sending {
+  readonly sender: number;
+  readonly smtp: SmtpServer;
+  readonly urgent: boolean;
+  readonly mail: ComposedMail;
+}
+
 export class SmtpPools {
   readonly #options: SmtpPoolOptions;
   /** By sender and urgency, the least recently used first. */
   readonly #pools = new Map<string, Pool>();
   readonly #sending = new Set<Promise<unknown>>();
   readonly #cut = new AbortController();
+  #closed = false;
 
   constructor(options: SmtpPoolOptions) {
     this.#options = options;
@@ -64,12 +75,10 @@ export class SmtpPools {
     mail: ComposedMail,
     signal?: AbortSignal,
   ): Promise<string> {
-    const pool = this.#poolOf(`${sender}:${urgent}`, smtp);
     const limit = new AbortController();
     const cancel = this.#options.clock.after(SMTP_LIMITS.sendMs, () => limit.abort());
     const unfollow = follow(limit, [this.#cut.signal, ...(signal === undefined ? [] : [signal])]);
-    pool.pending++;
-    const sending = transmit(pool.transport, mail, limit.signal);
+    const sending = this.#sendWithin(limit.signal, { sender, smtp, urgent, mail });
     this.#sending.add(sending);
     try {
       return await sending;
@@ -77,18 +86,37 @@ export class SmtpPools {
       cancel();
       unfollow();
       this.#sending.delete(sending);
-      if (--pool.pending === 0 && pool.retired) pool.transport.close();
     }
   }
 
+  async #sendWithin(signal: AbortSignal, { sender, smtp, urgent, mail }: Sending): Promise<string> {
+    // Before there is a session that waits for it.
+    const owner = ownerOf(sender, smtp);
+    if (owner !== null) await unlessAborted(signal, this.#options.tokens.tokenOf(owner));
+    const pool = this.#poolOf(`${sender}:${urgent}`, sender, smtp);
+    pool.pending++;
+    try {
+      return await transmit(pool.transport, mail, signal);
+    } finally {
+      if (--pool.pending === 0 && (pool.retired || this.#closed)) pool.transport.close();
+    }
+  }
+
+  /** The access token that the sender's sessions begin with; null for none. */
+  tokenOf(sender: number, smtp: SmtpServer): string | null {
+    const owner = ownerOf(sender, smtp);
+    return owner === null ? null : this.#options.tokens.lastOf(owner);
+  }
+
   async close(): Promise<void> {
+    this.#closed = true;
     const cancel = this.#options.clock.after(SMTP_LIMITS.drainMs, () => this.#cut.abort());
     for (const [key, pool] of this.#pools) this.#retire(key, pool);
     await Promise.allSettled(this.#sending);
     cancel();
   }
 
-  #poolOf(key: string, smtp: SmtpServer): Pool {
+  #poolOf(key: string, sender: number, smtp: SmtpServer): Pool {
     const configuration = hash('sha256', JSON.stringify(smtp), 'hex');
     const present = this.#pools.get(key);
     if (present?.configuration === configuration) {
@@ -101,7 +129,8 @@ export class SmtpPools {
       if (this.#pools.size < SMTP_LIMITS.pools) break;
       this.#retire(oldest, pool);
     }
-    const pool = { configuration, transport: createTransport(smtp, this.#options), pending: 0, retired: false };
+    const transport = createTransport(sender, smtp, this.#options);
+    const pool = { configuration, transport, pending: 0, retired: false };
     this.#pools.set(key, pool);
     return pool;
   }
@@ -125,9 +154,44 @@ function follow(controller: AbortController, signals: readonly AbortSignal[]): (
   };
 }
 
+function ownerOf(id: number, { user, oauth2 }: SmtpServer): TokenOwner | null {
+  return user === null || oauth2 === null ? null : { id, account: oauth2 };
+}
+
+/** The result of shared work, or an error once this caller's time is over. */
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void =>
+    reject(Object.assign(new Error('the wait for an access token is over'), { code: 'EABORT' }));
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** How a session with the server logs in; nothing without a login. */
+function loginOf(
+  sender: number,
+  { host, port, user, password, oauth2 }: SmtpServer,
+  tokens: AccessTokens,
+): Pick<SMTPPool.Options, 'auth' | 'customAuth'> {
+  if (user !== null && oauth2 !== null) {
+    const how: SignIn = { tokens, owner: { id: sender, account: oauth2 }, server: { host, port, user } };
+    return {
+      auth: { type: 'CUSTOM', method: TOKEN_MECHANISM, user },
+      customAuth: { [TOKEN_MECHANISM]: (session) => signIn(session, how) },
+    };
+  }
+  return user === null || password === null ? {} : { auth: { user, pass: password } };
+}
+
 function createTransport(
+  sender: number,
   smtp: SmtpServer,
-  { ca, addressOf = (host) => host }: Omit<SmtpPoolOptions, 'clock'>,
+  { ca, addressOf = (host) => host, tokens }: Omit<SmtpPoolOptions, 'clock'>,
 ): SMTPPool {
   // Where cleartext is accepted, an invalid certificate adds no risk.
   const lax = smtp.allowInsecure || isLoopbackHost(smtp.host);
@@ -144,7 +208,7 @@ function createTransport(
       ...(ca === undefined ? {} : { ca }),
       ...(addressKind(smtp.host) === 'never' ? { servername: smtp.host } : {}),
     },
-    ...(smtp.user === null || smtp.password === null ? {} : { auth: { user: smtp.user, pass: smtp.password } }),
+    ...loginOf(sender, smtp, tokens),
     connectionTimeout: SMTP_LIMITS.connectMs,
     greetingTimeout: SMTP_LIMITS.greetingMs,
     socketTimeout: SMTP_LIMITS.silenceMs,
@@ -161,8 +225,14 @@ function createTransport(
 }
 
 /** Opens a session with the server, logs in where there is a login, and leaves. Rejects with the client's error. */
-export async function verifyServer(smtp: SmtpServer, options: Pick<SmtpPoolOptions, 'ca'> = {}): Promise<void> {
-  const transport = createTransport(smtp, options);
+export async function verifyServer(
+  sender: number,
+  smtp: SmtpServer,
+  options: Pick<SmtpPoolOptions, 'ca' | 'tokens'>,
+): Promise<void> {
+  const owner = ownerOf(sender, smtp);
+  if (owner !== null) await options.tokens.tokenOf(owner);
+  const transport = createTransport(sender, smtp, options);
   try {
     await transport.verify();
   } finally {

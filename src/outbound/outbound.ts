@@ -166,9 +166,14 @@ const ALLOWED: Record<Reach, ReadonlySet<AddressKind>> = {
   internal: new Set(['global', 'loopback', 'private']),
 };
 
+/** Whether a literal address is one that requests of this reach may connect to. */
+export function isWithin(reach: Reach, address: string): boolean {
+  return ALLOWED[reach].has(addressKind(address));
+}
+
 function createAgent({ Agent, buildConnector }: Undici, reach: Reach, resolve: Resolve): Agent {
   const refused = () => new OutboundError('refused_address', "The target's address is not allowed for this request.");
-  const mayConnect = (address: string) => ALLOWED[reach].has(addressKind(address));
+  const mayConnect = (address: string) => isWithin(reach, address);
   const lookup: LookupFunction = (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, []);

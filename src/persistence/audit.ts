@@ -20,6 +20,8 @@ const SECRET_WORDS = new Set([
 ]);
 /** Pairs of words that mark a secret only together. */
 const SECRET_PAIRS = new Set(['api key', 'private key', 'signing key', 'secret key', 'smtp key']);
+/** Words that name no secret although one of them does: where tokens are fetched. */
+const PLAIN_NAMES = new Set(['token url']);
 /** A signed token, anywhere in a text. */
 const JWT = /(?<![\w-])(?=[\w-]*eyJ)[\w-]+\.[\w-]+\.[\w-]*/g;
 /** Deeper than any audit record; deeper values are left out. */
@@ -96,6 +98,7 @@ function isSecret(name: string): boolean {
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '');
+  if (PLAIN_NAMES.has(words.join(' '))) return false;
   if (words.some((word) => SECRET_WORDS.has(word) || SECRET_WORDS.has(word.replace(/s$/, '')))) return true;
   const text = words.map((word) => word.replace(/^keys$/, 'key')).join(' ');
   return [...SECRET_PAIRS].some((pair) => text.includes(pair)) || words.includes('apikey') || words.includes('apikeys');

@@ -1,6 +1,7 @@
 /** What `usher doctor` reads of a PostgreSQL, in read-only transactions on connections of its own. */
 
 import pg from 'pg';
+import { END_TURN_SQL, TAKE_TURN_SQL, type Turn } from './brands/refresh-turns.ts';
 import { SESSION_SETTINGS } from './driver/session-settings.ts';
 import { cannotBeUsed } from './driver/start-failures.ts';
 import { APPLIED_SQL, compare } from './migrator.ts';
@@ -38,6 +39,12 @@ export interface BrandServer {
   readonly user: string | null;
   readonly password: string | null;
   readonly key: string | null;
+  readonly auth: 'password' | 'oauth2';
+  readonly tokenUrl: string | null;
+  readonly clientId: string | null;
+  readonly clientSecret: string | null;
+  readonly scope: string | null;
+  readonly refreshToken: string | null;
 }
 
 /** SQLSTATE of a table that is not there: the database was never migrated. */
@@ -162,9 +169,12 @@ export async function organizationsOf(url: string, configured: readonly string[]
   });
 }
 
+/** What a version before wrote of a brand has no columns of later ones. */
 const BRANDS_SQL = `select id::int as id, slug, is_default as "isDefault", smtp_host as host, smtp_port as port,
-  smtp_secure as secure, smtp_allow_insecure as "allowInsecure", smtp_user as "user", smtp_password as password, smtp_key as key
-  from brand where smtp_host is not null and smtp_port is not null order by slug`;
+  smtp_secure as secure, smtp_allow_insecure as "allowInsecure", smtp_user as "user", smtp_password as password, smtp_key as key,
+  coalesce(row->>'smtp_auth', 'password') as auth, row->>'smtp_token_url' as "tokenUrl", row->>'smtp_client_id' as "clientId",
+  row->>'smtp_client_secret' as "clientSecret", row->>'smtp_scope' as scope, row->>'smtp_refresh_token' as "refreshToken"
+  from brand cross join lateral (select to_jsonb(brand) as row) r where smtp_host is not null and smtp_port is not null order by slug`;
 
 /** What set-ups at the identity provider have stored; signing keys sealed. Null where one was never made. */
 export interface ProviderSetUps {
@@ -197,4 +207,17 @@ export async function providerSetUps(url: string): Promise<ProviderSetUps> {
       throw error;
     }
   });
+}
+
+/** The turns of refresh tokens (brands/refresh-turns.ts), on a connection of its own each: the one thing that the doctor writes. */
+export function refreshTurnsAt(url: string): {
+  take(brandId: number, ms: number): Promise<Turn | null>;
+  end(brandId: number, refreshToken: string | null): Promise<void>;
+} {
+  return {
+    take: (brandId, ms) =>
+      connected(url, async (client) => (await client.query<Turn>(TAKE_TURN_SQL, [brandId, ms])).rows[0] ?? null),
+    end: (brandId, refreshToken) =>
+      connected(url, async (client) => void (await client.query(END_TURN_SQL, [brandId, refreshToken]))),
+  };
 }

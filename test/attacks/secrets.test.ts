@@ -35,6 +35,8 @@ const ENV = {
   PUSH_ALLOWED_HOSTS: 'localhost:9',
 };
 const SMTP_PASSWORD = 'canary-smtp-password';
+const CLIENT_SECRET = 'canary-client+secret';
+const REFRESH_TOKEN = 'canary-refresh-token';
 const CODE = 'CANARYCODE7';
 const COOKIE = 'canary-cookie-value';
 const PUSH_AUTH = Buffer.from('canary-push-auth').toString('base64url');
@@ -96,7 +98,11 @@ async function startParrot(): Promise<Parrot> {
       }
       const location = status === 302 ? { location: `https://example.com/?${encodeURIComponent(said)}` } : {};
       response.writeHead(status, { 'content-type': 'application/json', 'x-said': said, ...location });
-      response.end(parrot.manner === 'nonsense' ? `${said}}` : said);
+      if (request.url === '/token') {
+        response.end(
+          JSON.stringify({ error: 'invalid_grant', error_description: `${body} ${JSON.stringify(request.headers)}` }),
+        );
+      } else response.end(parrot.manner === 'nonsense' ? `${said}}` : said);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -180,6 +186,21 @@ async function live(): Promise<void> {
   const broken = authMail('100');
   await ask('POST', '/api/idp/notifications/email', { ...broken, body: `${broken.body} ` });
   await ask('POST', '/api/admin/brands', { as: ROOT, body: `{"smtp": {"password": "${SMTP_PASSWORD}"` });
+
+  // A token endpoint that repeats what it was sent, in every way.
+  const account = { clientId: 'usher', clientSecret: CLIENT_SECRET, refreshToken: REFRESH_TOKEN };
+  const oauth2 = { ...account, tokenUrl: `${provider.url}/token` };
+  const signedIn = { smtp: { host: '127.0.0.1', port: smtp.port, user: 'relay', auth: 'oauth2', oauth2 } };
+  const other = await ask('POST', '/api/admin/brands', { as: ROOT, body: { slug: 'tokens', name: 'T', ...signedIn } });
+  expect(other.status).toBe(201);
+  const tested = `/api/admin/brands/${other.data.id}`;
+  expect((await ask('PUT', tested, { as: ROOT, body: { smtp: { port: 1 } } })).status).toBe(400);
+  for (const manner of ['error', 'refusal', 'nonsense', 'redirect', 'silence'] as const) {
+    provider.manner = manner;
+    expect((await ask('POST', `${tested}/test-email`, { as: ROOT, body: { to: 'x@example.com' } })).status).toBe(502);
+  }
+  provider.manner = 'error';
+  expect(provider.heard.some((said) => said.includes(REFRESH_TOKEN))).toBe(true);
 
   for (const secret of [CONFIGURED.IDP_WEBHOOK_SECRET, `${CONFIGURED.IDP_WEBHOOK_SECRET}x`]) {
     const headers = { 'x-webhook-secret': secret };
@@ -310,6 +331,10 @@ describe('secrets', () => {
       ...Object.entries(CONFIGURED).map(([name, value]): [string, string] => [name, value.split(':').at(-1) ?? '']),
       ['SMTP password', SMTP_PASSWORD],
       ['SMTP password in base64', Buffer.from(SMTP_PASSWORD).toString('base64').replace(/=+$/, '')],
+      ['client secret', CLIENT_SECRET],
+      ['client secret in a form', 'canary-client%2Bsecret'],
+      ['client secret in a header', Buffer.from('usher:canary-client%2Bsecret').toString('base64')],
+      ['refresh token', REFRESH_TOKEN],
       ['code', CODE],
       ['cookie', COOKIE],
       ['token', `${header}.`],

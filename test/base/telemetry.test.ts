@@ -35,6 +35,7 @@ describe('logs', () => {
     },
     { request: { headers: { cookie: 'canary', 'x-internal-api-key': 'canary' } } },
     { smtp: { password: 'canary' } },
+    { oauth2: { clientSecret: 'canary', refreshToken: 'canary', accessToken: 'canary' } },
     { token: 'canary', secretKey: 'canary', signingKey: 'canary', apiKey: 'canary' },
   ])('a log line masks secrets at any depth: %j', (fields) => {
     const text = logged('info', (log) => log.info(fields, 'x'));

@@ -202,7 +202,9 @@ for (const kind of KINDS) {
         ...server,
         secure: false,
         allowInsecure: true,
+        auth: 'password',
         hasPassword: true,
+        oauth2: null,
       });
       expect((await root.post(`${path(made)}/test-email`, { to: 'ben@example.com' })).status).toBe(200);
       await sink.next();

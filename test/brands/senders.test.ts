@@ -10,6 +10,7 @@ import { mailBody, post, signature } from '../provider/mail/provider-mails.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type ReceivedMail, type SmtpSink, startSmtp } from '../support/smtp.ts';
+import { accessTokens } from '../support/token-accounts.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 const BRANDS = '/api/admin/brands';
@@ -176,7 +177,12 @@ describe.each(KINDS)('senders of brands (%s)', (kind) => {
     const plain = await startSmtp({ login: LOGIN });
     const sealing = new Sealing([ENV.BRAND_SMTP_KEY], systemClock);
     const senders = new Senders({ database: usher.app.database, sealing, publicUrl: null });
-    const mailer = createMailer({ mailbox: null, clock: systemClock, addressOf: () => '127.0.0.1' });
+    const mailer = createMailer({
+      mailbox: null,
+      clock: systemClock,
+      tokens: accessTokens(),
+      addressOf: () => '127.0.0.1',
+    });
     try {
       const smtp = { host: 'mail.example.com', port: plain.port, ...LOGIN };
       const { id } = await make('strict', { smtp });

@@ -74,7 +74,7 @@ describe('brands in the panel', () => {
     await page.getByLabel('User').fill('pale');
     await page.getByLabel('Password').fill('secret');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('A password is stored.').waitFor();
+    await page.getByText('One is stored.').waitFor();
     expect(await page.getByLabel('Password', { exact: true }).inputValue()).toBe('');
     const stored = (await root.get('/api/admin/brands')).body.data.find((one: { slug: string }) => one.slug === 'pale');
     expect(stored).toMatchObject({ primaryColor: '#fff2a8', smtp: { port: smtp.port, hasPassword: true } });

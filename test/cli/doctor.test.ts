@@ -6,15 +6,22 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { fits } from '../../src/app/doctor/machine.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { passwordContext, Sealing } from '../../src/brands/sealing.ts';
+import { passwordContext, refreshTokenContext, Sealing } from '../../src/brands/sealing.ts';
 import { generatePair } from '../../src/delivery/p256.ts';
-import { insertBrand, listBrands, updateBrand } from '../../src/persistence/brands/brands.ts';
+import {
+  type BrandChange,
+  deleteBrand,
+  insertBrand,
+  listBrands,
+  updateBrand,
+} from '../../src/persistence/brands/brands.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { createAuthority } from '../grpc/certificates.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { AUDIENCE, type OidcDouble, PATHS, startOidc } from '../support/oidc.ts';
 import { createDatabase, freePort, SERVER_VARIABLE, straight } from '../support/postgres.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
+import { refreshAccount } from '../support/token-accounts.ts';
 import { TransactionPooler } from '../support/transaction-pooler.ts';
 import { startUsher } from '../support/usher.ts';
 import { newFolder, usher } from './harness.ts';
@@ -254,6 +261,51 @@ describe('usher doctor', () => {
     expect((await examine()).bad('mail')[0]?.[1]).toMatch(/no session/);
     expect(smtp.mails).toEqual([]);
   }, 60_000);
+
+  test('a brand that signs in by OAuth 2.0, and keeps the refresh token that it is given', async () => {
+    const takes = async (user: string, token: string) => user === LOGIN.user && (await oidc.isActive(token));
+    const mail = await startSmtp({ xoauth2: { takes, explains: true } });
+    const { tokenUrl, clientId, refreshToken } = await refreshAccount(oidc);
+    const sealing = new Sealing([SEALING_KEY], systemClock);
+    const id = (
+      await database.change(async (tx) => ({ result: await insertBrand(tx, { slug: 'o', name: 'O' }), scopes: [] }))
+    ).result.id;
+    const set = async (change: BrandChange) =>
+      await database.change(async (tx) => ({ result: await updateBrand(tx, id, change), scopes: [] }));
+    try {
+      const server = { smtpHost: '127.0.0.1', smtpPort: mail.port, smtpUser: LOGIN.user };
+      const smtpRefreshToken = sealing.sealText(refreshTokenContext(id), refreshToken);
+      const account = { smtpTokenUrl: tokenUrl, smtpClientId: clientId, smtpRefreshToken };
+      await set({ ...server, smtpAuth: 'oauth2', ...account });
+      // The provider takes each refresh token once.
+      for (let time = 0; time < 2; time++) {
+        const { bad, text } = await examine();
+        expect([bad('mail'), text]).toEqual([
+          [],
+          expect.stringMatching(/brand o, 127\.0\.0\.1:\d+ answers, and takes the login/),
+        ]);
+      }
+      await set({ smtpUser: 'other@example.com' });
+      expect((await examine()).bad('mail')[0]).toEqual([
+        'failed',
+        expect.stringMatching(/the login is refused \(535\)/),
+        expect.stringMatching(/user and scope/),
+      ]);
+      await set({ smtpRefreshToken: sealing.sealText(refreshTokenContext(id), 'canary-refresh-token') });
+      expect((await examine()).bad('mail')[0]).toEqual([
+        'failed',
+        expect.stringMatching(/no access token \(invalid_grant\)/),
+        expect.stringMatching(/secrets of the brand anew/),
+      ]);
+      oidc.faults.set(PATHS.token, 'reset');
+      expect((await examine()).bad('mail')[0]?.[1]).toMatch(/no access token \(token_unreachable\)/);
+      expect((await examine({ BRAND_SMTP_KEY: Buffer.alloc(32, 8).toString('base64') })).bad('mail')).toHaveLength(2);
+      expect(mail.mails).toEqual([]);
+    } finally {
+      await database.change(async (tx) => ({ result: await deleteBrand(tx, id), scopes: [] }));
+      await mail.close();
+    }
+  }, 90_000);
 
   test('a port that somebody else holds', async () => {
     taken = createServer().listen(Number(healthy.GRPC_PORT), '127.0.0.1');

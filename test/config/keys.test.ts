@@ -117,6 +117,7 @@ const PROMISED: Readonly<Record<string, Row>> = {
   'idp.clientId': row('IDP_CLIENT_ID', null, 'client', 'client'),
   'idp.clientSecret': row('IDP_CLIENT_SECRET', null, 'secret-of-another', 'secret-of-another'),
   'idp.devLogin': row('IDP_DEV_LOGIN', true, 'false', false, { inProduction: false }),
+  'brands.tokenOrigins': row('BRANDS_TOKEN_ORIGINS', [], 'https://l.internal:8443', ['https://l.internal:8443']),
   brandSmtpKey: row('BRAND_SMTP_KEY', [], KEY_32, [KEY_32]),
   'notifications.timezone': row('NOTIFICATIONS_TIMEZONE', 'UTC', 'Europe/Prague', 'Europe/Prague'),
   'push.publicKey': row('PUSH_PUBLIC_KEY', null, 'public', 'public'),

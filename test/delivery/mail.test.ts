@@ -15,6 +15,7 @@ import {
 import { Mailbox } from '../../src/delivery/mailbox.ts';
 import { createAuthority } from '../grpc/certificates.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
+import { accessTokens } from '../support/token-accounts.ts';
 
 const LOGIN = { user: 'atelier', password: 'pässword-of-the-brand' };
 
@@ -28,7 +29,16 @@ function senderBy(smtp: Partial<SmtpServer> | null, brandId = 1): MailSender {
     smtp:
       smtp === null
         ? null
-        : { host: '127.0.0.1', port: 1, secure: false, allowInsecure: false, user: null, password: null, ...smtp },
+        : {
+            host: '127.0.0.1',
+            port: 1,
+            secure: false,
+            allowInsecure: false,
+            user: null,
+            password: null,
+            oauth2: null,
+            ...smtp,
+          },
   };
 }
 
@@ -44,7 +54,7 @@ const MESSAGE: MailMessage = {
 
 const mailers: Mailer[] = [];
 function mailerWith(options: Partial<Parameters<typeof createMailer>[0]> = {}): Mailer {
-  const mailer = createMailer({ mailbox: null, clock: systemClock, ...options });
+  const mailer = createMailer({ mailbox: null, clock: systemClock, tokens: accessTokens(), ...options });
   mailers.push(mailer);
   return mailer;
 }

@@ -6,7 +6,7 @@ import {
   changesOf,
   draftOf,
   inverseOf,
-  needsPassword,
+  needsAgain,
   previewOf,
 } from '../../panel/src/places/brands/draft.ts';
 
@@ -22,10 +22,38 @@ const BRAND: Brand = {
   footerText: 'Brno',
   emailFrom: null,
   emailFromName: null,
-  smtp: { host: 'mail.example.com', port: 587, secure: false, allowInsecure: false, user: 'ann', hasPassword: true },
+  smtp: {
+    host: 'mail.example.com',
+    port: 587,
+    secure: false,
+    allowInsecure: false,
+    user: 'ann',
+    auth: 'password',
+    hasPassword: true,
+    oauth2: null,
+  },
   idpOrgId: null,
   createdAt: '2026-01-01T00:00:00.000Z',
   updatedAt: '2026-01-01T00:00:00.000Z',
+};
+const OAUTH2: Brand = {
+  ...BRAND,
+  smtp: {
+    host: 'mail.example.com',
+    port: 587,
+    secure: false,
+    allowInsecure: false,
+    user: 'ann',
+    auth: 'oauth2',
+    hasPassword: false,
+    oauth2: {
+      tokenUrl: 'https://login.example.com/token',
+      clientId: 'usher',
+      scope: null,
+      hasClientSecret: true,
+      hasRefreshToken: true,
+    },
+  },
 };
 const draft = draftOf(BRAND);
 const smtp = (changes: object) => ({ ...draft, smtp: { ...draft.smtp, ...changes } });
@@ -76,10 +104,48 @@ describe('a brand that is edited', () => {
   });
 
   test('asks for the password again when it belongs to another server or user', () => {
-    expect(needsPassword(BRAND, draft.smtp)).toBe(false);
+    expect(needsAgain(BRAND, draft.smtp, 'password')).toBe(false);
     for (const change of [{ host: 'x' }, { port: '25' }, { user: '' }]) {
-      expect(needsPassword(BRAND, { ...draft.smtp, ...change })).toBe(true);
-      expect(needsPassword(BRAND, { ...draft.smtp, ...change, password: 'p' })).toBe(false);
+      expect(needsAgain(BRAND, { ...draft.smtp, ...change }, 'password')).toBe(true);
+      expect(needsAgain(BRAND, { ...draft.smtp, ...change, password: 'p' }, 'password')).toBe(false);
+    }
+  });
+
+  test('sends of an OAuth 2.0 account what differs, and its secrets only when they are typed', () => {
+    const { smtp: own } = draftOf(OAUTH2);
+    const saved = (changes: object) => changesOf(OAUTH2, { ...draftOf(OAUTH2), smtp: { ...own, ...changes } });
+    expect(saved({})).toEqual({});
+    expect(saved({ scope: 'mail', clientSecret: 's' })).toEqual({
+      smtp: { oauth2: { scope: 'mail', clientSecret: 's' } },
+    });
+    expect(saved({ forgetRefreshToken: true })).toEqual({ smtp: { oauth2: { refreshToken: null } } });
+    // A password that was typed before the other kind was chosen stays here.
+    expect(saved({ password: 'p' })).toEqual({});
+    expect(saved({ auth: 'password', password: 'p' })).toEqual({ smtp: { auth: 'password', password: 'p' } });
+    const turned = {
+      auth: 'oauth2',
+      tokenUrl: 'https://login.example.com/token',
+      clientId: 'usher',
+      clientSecret: 's',
+    };
+    expect(changesOf(BRAND, smtp({ ...turned, password: 'p' }))).toEqual({
+      smtp: {
+        auth: 'oauth2',
+        oauth2: { tokenUrl: 'https://login.example.com/token', clientId: 'usher', clientSecret: 's' },
+      },
+    });
+  });
+
+  test('asks for the secrets of an OAuth 2.0 account again when they belong to another server, user or client', () => {
+    const { smtp: own } = draftOf(OAUTH2);
+    for (const secret of ['clientSecret', 'refreshToken'] as const) {
+      expect(needsAgain(OAUTH2, own, secret)).toBe(false);
+      for (const change of [{ host: 'x' }, { port: '25' }, { user: 'ben' }, { tokenUrl: 'x' }, { clientId: 'x' }]) {
+        expect(needsAgain(OAUTH2, { ...own, ...change }, secret)).toBe(true);
+        expect(needsAgain(OAUTH2, { ...own, ...change, [secret]: 's' }, secret)).toBe(false);
+        const forgotten = { ...own, ...change, forgetClientSecret: true, forgetRefreshToken: true };
+        expect(needsAgain(OAUTH2, forgotten, secret)).toBe(false);
+      }
     }
   });
 

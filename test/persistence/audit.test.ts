@@ -31,12 +31,18 @@ describe('masking of audit records', () => {
     }
   });
 
-  test.each([['key'], ['keyName'], ['tokenized'], ['secretary'], ['cookieless'], ['name'], ['publicKey']])(
-    '%s is not masked',
-    (name) => {
-      expect(mask({ [name]: 'seen' })).toEqual({ [name]: 'seen' });
-    },
-  );
+  test.each([
+    ['key'],
+    ['keyName'],
+    ['tokenized'],
+    ['secretary'],
+    ['cookieless'],
+    ['name'],
+    ['publicKey'],
+    ['tokenUrl'],
+  ])('%s is not masked', (name) => {
+    expect(mask({ [name]: 'seen' })).toEqual({ [name]: 'seen' });
+  });
 
   test('the presence of a secret stays visible: null, empty text and flags stay', () => {
     const data = { password: null, secret: '', hasPassword: true };

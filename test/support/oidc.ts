@@ -11,7 +11,7 @@ import { type Adapter, type AdapterPayload, type Configuration, Provider } from 
 
 export const AUDIENCE = 'https://usher.test/api';
 export const CLIENT_ID = 'panel';
-/** Introspects tokens; its secret needs the encoding of RFC 6749 section 2.3.1. */
+/** Introspects tokens, and has some of its own by client credentials; its secret needs the encoding of RFC 6749 section 2.3.1. */
 export const RESOURCE_CLIENT = { id: 'usher:service', secret: 'a secret/with+signs:and %' };
 const REDIRECT_URI = 'http://127.0.0.1/callback';
 
@@ -59,6 +59,8 @@ export interface OidcDouble {
   readonly accounts: Map<string, Record<string, unknown>>;
   /** Claims that access tokens carry too, of those that the account has. */
   tokenClaims: string[];
+  /** How long tokens last from now on, in seconds. */
+  tokenSeconds: number;
   /** Requests so far, by path. */
   readonly requests: Map<string, number>;
   /** Faults by path; `*` for all. */
@@ -71,6 +73,10 @@ export interface OidcDouble {
   mint(claims: Record<string, unknown>, header?: Record<string, unknown>, key?: SigningKey): Promise<string>;
   /** What `mint` signs for a good access token of `subject`, to be changed. */
   claims(subject: string, now?: number): Record<string, unknown>;
+  /** Whether it would accept an access token, whoever has it. */
+  isActive(accessToken: string): Promise<boolean>;
+  /** Takes all access tokens back; refresh tokens stay. */
+  revokeAccess(): void;
   /** Makes a public client known, whose access tokens are JWTs where `jwt` says so. */
   addClient(client: OidcClient): void;
   /** New keys; the old ones go unless kept. */
@@ -115,6 +121,7 @@ class Double implements OidcDouble {
   readonly requests = new Map<string, number>();
   readonly faults = new Map<string, Fault>();
   tokenClaims: string[] = [];
+  tokenSeconds = 3600;
   keys: SigningKey[];
   readonly #server: Server;
   readonly #stored = new Map<string, AdapterPayload>();
@@ -168,6 +175,19 @@ class Double implements OidcDouble {
   async mint(claims: Record<string, unknown>, header: Record<string, unknown> = {}, key = this.keys[0]) {
     if (key === undefined) throw new Error('the provider has no key');
     return mintWith(key, claims, header);
+  }
+
+  async isActive(accessToken: string): Promise<boolean> {
+    const provider = this.#current();
+    const [one, other] = await Promise.all([
+      provider.AccessToken.find(accessToken),
+      provider.ClientCredentials.find(accessToken),
+    ]);
+    return one !== undefined || other !== undefined;
+  }
+
+  revokeAccess(): void {
+    for (const key of this.#stored.keys()) if (/^(AccessToken|ClientCredentials):/.test(key)) this.#stored.delete(key);
   }
 
   async signIn(subject: string, format: 'jwt' | 'opaque'): Promise<SignedIn> {
@@ -226,7 +246,7 @@ class Double implements OidcDouble {
           client_secret: RESOURCE_CLIENT.secret,
           redirect_uris: [],
           response_types: [],
-          grant_types: [],
+          grant_types: ['client_credentials'],
         },
       ],
       jwks: {
@@ -263,6 +283,7 @@ class Double implements OidcDouble {
       },
       features: {
         devInteractions: { enabled: false },
+        clientCredentials: { enabled: true },
         introspection: { enabled: true, allowedPolicy: () => true },
         revocation: { enabled: true, allowedPolicy: () => true },
         userinfo: { enabled: true },
@@ -275,7 +296,8 @@ class Double implements OidcDouble {
         },
       },
       ttl: {
-        AccessToken: 3600,
+        AccessToken: () => this.tokenSeconds,
+        ClientCredentials: () => this.tokenSeconds,
         AuthorizationCode: 60,
         Grant: 3600,
         IdToken: 3600,

@@ -28,7 +28,7 @@ export type SmtpFault =
   | { at: 'held'; except: string; until: Promise<void> }
   /** Calls `hit` and says nothing more: when somebody connects, names a recipient, or has sent a whole mail, which is kept. */
   | { at: 'silent'; on: 'connect' | 'rcpt' | 'data'; hit: () => void }
-  /** Refuses every login; the words may repeat what was sent. */
+  /** Refuses every login; the words may repeat what was sent: of XOAUTH2 user and access token. */
   | { at: 'login'; words: (user: string, password: string) => string };
 
 export interface SmtpSink {
@@ -36,6 +36,8 @@ export interface SmtpSink {
   readonly mails: ReceivedMail[];
   /** Whom it refused, by a fault: of MAIL FROM the sender, else the recipient. */
   readonly refusals: string[];
+  /** The passwords and access tokens that were sent to it. */
+  readonly logins: string[];
   /** Connections so far. */
   connections: number;
   fault: SmtpFault | null;
@@ -49,10 +51,12 @@ export interface SmtpSinkOptions {
   tls?: { cert: string; key: string };
   /** Demands a login with these; none is taken without it. */
   login?: { user: string; password: string };
+  /** Demands XOAUTH2 with an access token that it takes. Another one is refused at once, or, as large providers do it, with an explanation first. */
+  xoauth2?: { takes: (user: string, token: string) => Promise<boolean>; explains: boolean };
 }
 
 /** A real SMTP server on loopback that keeps what it gets. */
-export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<SmtpSink> {
+export async function startSmtp({ tls, login, xoauth2 }: SmtpSinkOptions = {}): Promise<SmtpSink> {
   const waiting: ((mail: ReceivedMail) => void)[] = [];
   let taken = 0;
   /** Whether it falls silent here. */
@@ -71,10 +75,12 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
     return reply(fault.code, words);
   };
   const refusals: string[] = [];
+  const demands = login !== undefined || xoauth2 !== undefined;
   const server = new SMTPServer({
     ...tls,
-    disabledCommands: [...(tls === undefined ? ['STARTTLS'] : []), ...(login === undefined ? ['AUTH'] : [])],
-    authOptional: login === undefined,
+    disabledCommands: [...(tls === undefined ? ['STARTTLS'] : []), ...(demands ? [] : ['AUTH'])],
+    authOptional: !demands,
+    ...(xoauth2 === undefined ? {} : { authMethods: ['XOAUTH2'] }),
     allowInsecureAuth: true,
     disableReverseLookup: true,
     onConnect(_session, callback) {
@@ -84,10 +90,14 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
       else callback();
     },
     onAuth(auth, _session, callback) {
-      const [username, password] = [auth.username ?? '', auth.password ?? ''];
+      const [username, password] = [auth.username ?? '', auth.password ?? auth.accessToken ?? ''];
+      sink.logins.push(password);
       if (sink.fault?.at === 'login') callback(reply(535, sink.fault.words(username, password)));
-      else if (username === login?.user && password === login.password) callback(null, { user: username });
-      else callback(reply(535, '5.7.8 authentication failed'));
+      else if (xoauth2 !== undefined) {
+        const refused = () => (xoauth2.explains ? callback(null, { data: { status: '401' } }) : callback(wrong()));
+        void xoauth2.takes(username, password).then((is) => (is ? callback(null, { user: username }) : refused()));
+      } else if (username === login?.user && password === login.password) callback(null, { user: username });
+      else callback(wrong());
     },
     onMailFrom({ address }, _session, callback) {
       callback(refusal('mail', address));
@@ -138,6 +148,7 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
     port: (server.server.address() as AddressInfo).port,
     mails: [],
     refusals,
+    logins: [],
     connections: 0,
     fault: null,
     next: () => {
@@ -155,6 +166,10 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
       }),
   };
   return sink;
+}
+
+function wrong(): Error {
+  return reply(535, '5.7.8 authentication failed');
 }
 
 function reply(responseCode: number, words: string): Error {

@@ -1,4 +1,4 @@
-/** `usher doctor`: looks at everything that a service depends on, and changes nothing (docs/reference/command-line.md#doctor). */
+/** `usher doctor`: looks at everything that a service depends on, and changes nothing but refresh tokens that are used up (docs/reference/command-line.md#doctor). */
 
 import { systemClock as clock } from '../../base/clock.ts';
 import type { Config } from '../../config/config.ts';
@@ -6,7 +6,8 @@ import { createOutbound } from '../../outbound/outbound.ts';
 import { checkDatabase } from './database.ts';
 import { type Finding, Findings } from './finding.ts';
 import { checkCertificates, checkFiles, checkNode, checkPorts, type Files } from './machine.ts';
-import { checkMail, checkProvider, checkPush } from './network.ts';
+import { checkMail } from './mail.ts';
+import { checkProvider, checkPush } from './network.ts';
 import { checkOrganizations } from './organizations.ts';
 
 /** The longest that one check may take. */
@@ -28,7 +29,7 @@ export async function examine({ config, limitMs = LIMIT_MS, ...files }: DoctorOp
     ['database', !isEdge, (to) => checkDatabase(config, to)],
     ['provider', !isEdge, (to) => checkProvider(config, { outbound, isDevelopment }, to)],
     ['accounts', !isEdge, (to) => checkOrganizations(config, to)],
-    ['mail', !isEdge, (to) => checkMail(config, to)],
+    ['mail', !isEdge, (to) => checkMail(config, { outbound }, to)],
     ['push', !isEdge, (to) => checkPush(config, to)],
     ['files', true, (to) => checkFiles(config, files, to)],
     ['certificates', true, (to) => checkCertificates(config, to)],

@@ -1,13 +1,9 @@
 import { lookup } from 'node:dns/promises';
 import { systemClock as clock } from '../../base/clock.ts';
-import { passwordContext, Sealing } from '../../brands/sealing.ts';
 import type { Config } from '../../config/config.ts';
 import { subjectProblem } from '../../delivery/push-subject.ts';
-import { failureOf } from '../../delivery/smtp-failure.ts';
-import { verifyServer } from '../../delivery/smtp-pools.ts';
 import { createProvider } from '../../identity/provider.ts';
 import { OPERATOR_POLICY, type Outbound } from '../../outbound/outbound.ts';
-import { type BrandServer, brandServers } from '../../persistence/inspect.ts';
 import type { Findings } from './finding.ts';
 import { checkCalls } from './provider-calls.ts';
 
@@ -60,46 +56,6 @@ async function checkApi(url: string, outbound: Outbound, to: Findings): Promise<
     () => to.ok(`${url} answers`),
     (error: Error) => to.fail(`${url}: ${error.message}`, 'Check idp.apiUrl (IDP_API_URL).'),
   );
-}
-
-/** Each brand's server, up to the login: no mail is sent. */
-export async function checkMail({ database, brandSmtpKeys, production }: Config, to: Findings): Promise<void> {
-  if (database.url === null) {
-    to.ok('not asked: the servers of brands are in the embedded database');
-    return;
-  }
-  // That it cannot be reached is told once, by its own check.
-  const brands = await brandServers(database.url).catch(() => []);
-  if (!brands.some(({ isDefault }) => isDefault) && production) {
-    to.warn('the default brand has no SMTP server: its mails wait', 'Set one: docs/guides/brands.md.');
-  }
-  if (brands.length === 0 && !production) to.ok('no brand has an SMTP server: mails are kept in the mailbox');
-  const sealing = new Sealing(brandSmtpKeys, clock);
-  await Promise.all(brands.map((brand) => checkBrand(brand, sealing, to)));
-}
-
-async function checkBrand(brand: BrandServer, sealing: Sealing, to: Findings): Promise<void> {
-  const { slug, host, port, secure, allowInsecure, user, key } = brand;
-  const at = `brand ${slug}, ${host}:${port}`;
-  const isSealed = brand.password !== null && key !== null;
-  const password = isSealed ? sealing.open(passwordContext(brand.id), { key, text: brand.password ?? '' }) : null;
-  if (isSealed && password === null) {
-    to.fail(`${at}: its password was sealed with a key that is not configured`, 'Put it back into brandSmtpKey.');
-    return;
-  }
-  const smtp = { host, port, secure, allowInsecure, user, password };
-  try {
-    await verifyServer(smtp);
-    if (allowInsecure) to.warn(`${at} answers, and may be spoken to in cleartext`, 'Take allowInsecure off the brand.');
-    else to.ok(`${at} answers${user === null ? '' : ', and takes the login'}`);
-  } catch (error) {
-    const { kind, code } = failureOf(error, smtp) as { kind: string; code?: string };
-    const advice =
-      kind === 'auth'
-        ? 'Set user and password of the brand anew.'
-        : 'Check host, port and secure (TLS from the first byte) of the brand, and the way to the server.';
-    to.fail(`${at}: ${kind === 'auth' ? 'the login is refused' : 'no session'} (${code ?? 'no code'})`, advice);
-  }
 }
 
 const PUSH_HOSTS = ['fcm.googleapis.com', 'updates.push.services.mozilla.com', 'web.push.apple.com'];

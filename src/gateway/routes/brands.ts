@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { isHostName, RULES } from '../../base/grammar.ts';
 import type { BrandRow } from '../../brands/brands.ts';
+import { shownSmtp } from '../../brands/smtp.ts';
 import { email, id, idParam, line, name, readOnly, slug, storableUrl, text, timestamp } from '../route/fields.ts';
 import { panelEntry, superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -14,7 +15,17 @@ const SmtpAnswer = record('BrandSmtp', {
   secure: z.boolean(),
   allowInsecure: z.boolean(),
   user: z.string().nullable(),
+  auth: z.enum(['password', 'oauth2']),
   hasPassword: z.boolean(),
+  oauth2: record('BrandOAuth2', {
+    tokenUrl: z.string(),
+    clientId: z.string(),
+    scope: z.string().nullable(),
+    hasClientSecret: z.boolean(),
+    hasRefreshToken: z.boolean(),
+  })
+    .nullable()
+    .meta({ description: 'Null with `auth: password`.' }),
 });
 
 const Brand = record('Brand', {
@@ -29,7 +40,7 @@ const Brand = record('Brand', {
   footerText: z.string().nullable(),
   emailFrom: z.string().nullable(),
   emailFromName: z.string().nullable(),
-  smtp: SmtpAnswer.nullable().optional().meta({ description: 'For SuperAdmins only; never the password.' }),
+  smtp: SmtpAnswer.nullable().optional().meta({ description: 'For SuperAdmins only; never a secret.' }),
   idpOrgId: z.string().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -45,19 +56,46 @@ export const brandColor = z
 
 const host = z.string().refine(isHostName, `must be ${RULES.hostName}`);
 
+function secret(max: number, description: string) {
+  return z
+    .string()
+    .min(1, 'must not be empty; null removes it')
+    .max(max)
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not contain NUL or lone surrogates')
+    .nullable()
+    .meta({ description });
+}
+
+const OAuth2 = record('NewBrandOAuth2', {
+  tokenUrl: storableUrl(true).optional().meta({
+    description:
+      'Where access tokens are fetched: https on the internet, the origin of `auth.issuer`, or an origin of the configuration key `brands.tokenOrigins`; outside production this machine, too.',
+  }),
+  clientId: line(1000).optional(),
+  clientSecret: secret(
+    4000,
+    'Write-only. Required without a refresh token. Required again when host, port, user, tokenUrl or clientId change; null removes it.',
+  ).optional(),
+  scope: line(2000).nullable().optional().meta({ description: 'Sent with each request for a token; null sends none.' }),
+  refreshToken: secret(
+    8000,
+    'Write-only. Without one, tokens are requested with client credentials. Required again when host, port, user, tokenUrl or clientId change; null removes it.',
+  ).optional(),
+  hasClientSecret: readOnly,
+  hasRefreshToken: readOnly,
+});
+
 const smtpFields = {
   secure: z.boolean().meta({ description: 'TLS from the first byte (port 465); false: STARTTLS.' }),
   allowInsecure: z
     .boolean()
     .meta({ description: 'Send even without TLS or a valid certificate. Loopback servers never need either.' }),
   user: line(320).nullable(),
-  password: z
-    .string()
-    .min(1, 'must not be empty; null removes it')
-    .max(1000)
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not contain NUL or lone surrogates')
-    .nullable()
-    .meta({ description: 'Write-only. Required again when host, port or user change; null removes it.' }),
+  auth: z.enum(['password', 'oauth2']).meta({
+    description:
+      'How to sign in. `oauth2` (XOAUTH2, OAUTHBEARER) needs `user` and `oauth2`; a change removes the secrets of the other kind.',
+  }),
+  password: secret(1000, 'Write-only. Required again when host, port or user change; null removes it.'),
 };
 
 const Smtp = record('NewBrandSmtp', {
@@ -66,7 +104,9 @@ const Smtp = record('NewBrandSmtp', {
   secure: smtpFields.secure.optional(),
   allowInsecure: smtpFields.allowInsecure.optional(),
   user: smtpFields.user.optional(),
+  auth: smtpFields.auth.optional(),
   password: smtpFields.password.optional(),
+  oauth2: OAuth2.nullable().optional(),
   hasPassword: readOnly,
 });
 
@@ -92,19 +132,10 @@ function fields(allowHttp: boolean) {
 
 /** Only SuperAdmins see SMTP. */
 function toJson(row: BrandRow, withSmtp: boolean): z.input<typeof Brand> {
-  const { smtpHost, smtpPort, smtpSecure, smtpAllowInsecure, smtpUser, smtpPassword, smtpKey: _, ...brand } = row;
-  const smtp =
-    smtpHost === null || smtpPort === null
-      ? null
-      : {
-          host: smtpHost,
-          port: smtpPort,
-          secure: smtpSecure,
-          allowInsecure: smtpAllowInsecure,
-          user: smtpUser,
-          hasPassword: smtpPassword !== null,
-        };
-  return { ...brand, ...(withSmtp ? { smtp } : {}) };
+  const shown = Object.fromEntries(Object.entries(row).filter(([column]) => !column.startsWith('smtp')));
+  // What is left is the record without its server.
+  const brand = shown as Omit<BrandRow, `smtp${string}`>;
+  return { ...brand, ...(withSmtp ? { smtp: shownSmtp(row) } : {}) };
 }
 
 const listBrands = defineRoute({

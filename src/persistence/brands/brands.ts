@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** A brand as stored: the password is sealed, and `smtpKey` is the name of the key that sealed it. */
+/**
+ * A brand as stored: the password is sealed, and `smtpKey` is the name of the key that sealed it. The client secret and the refresh
+ * token are sealed, too, with that name in front.
+ */
 export interface BrandRow {
   id: number;
   slug: string;
@@ -21,6 +24,12 @@ export interface BrandRow {
   smtpUser: string | null;
   smtpPassword: string | null;
   smtpKey: string | null;
+  smtpAuth: 'password' | 'oauth2';
+  smtpTokenUrl: string | null;
+  smtpClientId: string | null;
+  smtpClientSecret: string | null;
+  smtpScope: string | null;
+  smtpRefreshToken: string | null;
   idpOrgId: string | null;
   createdAt: Date;
   updatedAt: Date;
@@ -48,6 +57,12 @@ const COLUMNS = [
   'smtp_user as smtpUser',
   'smtp_password as smtpPassword',
   'smtp_key as smtpKey',
+  'smtp_auth as smtpAuth',
+  'smtp_token_url as smtpTokenUrl',
+  'smtp_client_id as smtpClientId',
+  'smtp_client_secret as smtpClientSecret',
+  'smtp_scope as smtpScope',
+  'smtp_refresh_token as smtpRefreshToken',
   'idp_org_id as idpOrgId',
   'created_at as createdAt',
   'updated_at as updatedAt',
@@ -149,13 +164,54 @@ export async function deleteBrand(tx: Tx, id: number): Promise<void> {
   await tx.kysely.deleteFrom('brand').where('id', '=', id).execute();
 }
 
-/** The sealed passwords, with the slugs of their brands for messages. */
-export async function listSealed(tx: Tx): Promise<{ id: number; slug: string; key: string; text: string }[]> {
-  const rows = await tx.kysely
-    .selectFrom('brand')
-    .select(['id', 'slug', 'smtp_key as key', 'smtp_password as text'])
-    .where('smtp_password', 'is not', null)
-    .orderBy('slug')
+/** The sealed secrets of a brand, with what they belong to and its slug for messages; null for those that it has not. */
+export interface SealedSecrets {
+  readonly id: number;
+  readonly slug: string;
+  /** The name of the key that sealed the password. */
+  readonly key: string | null;
+  readonly password: string | null;
+  readonly tokenUrl: string | null;
+  readonly clientId: string | null;
+  readonly clientSecret: string | null;
+  readonly refreshToken: string | null;
+  /** What a token endpoint gave in place of the refresh token. */
+  readonly renewedToken: string | null;
+}
+
+/** Of the brands that have any, by slug. */
+export async function listSealed(tx: Tx): Promise<SealedSecrets[]> {
+  return await tx.kysely
+    .selectFrom('brand as b')
+    .leftJoin('brand_refresh as r', 'r.brand_id', 'b.id')
+    .select([
+      'b.id',
+      'b.slug',
+      'b.smtp_key as key',
+      'b.smtp_password as password',
+      'b.smtp_token_url as tokenUrl',
+      'b.smtp_client_id as clientId',
+      'b.smtp_client_secret as clientSecret',
+      'b.smtp_refresh_token as refreshToken',
+      'r.refresh_token as renewedToken',
+    ])
+    .where(
+      sql<boolean>`coalesce(b.smtp_password, b.smtp_client_secret, b.smtp_refresh_token, r.refresh_token) is not null`,
+    )
+    .orderBy('b.slug')
     .execute();
-  return rows.map(({ key, text, ...row }) => ({ ...row, key: key ?? '', text: text ?? '' }));
+}
+
+/** Keeps this text as what a token endpoint gave in place of a brand's refresh token, sealed; null for none. After `lockBrands`. */
+export async function keepRenewed(tx: Tx, id: number, renewedToken: string | null): Promise<void> {
+  await tx.kysely
+    .updateTable('brand_refresh')
+    .set({ refresh_token: renewedToken })
+    .where('brand_id', '=', id)
+    .execute();
+}
+
+/** Forgets what a token endpoint gave in place of a brand's refresh token. */
+export async function forgetRenewed(tx: Tx, id: number): Promise<void> {
+  await tx.kysely.deleteFrom('brand_refresh').where('brand_id', '=', id).execute();
 }

@@ -8,6 +8,7 @@ import { ApplicationLanguage } from './application-language.ts';
 import { Audit } from './audit.ts';
 import { AuthMail } from './auth-mail.ts';
 import { Brand } from './brand.ts';
+import { BrandRefresh } from './brand-refresh.ts';
 import { Delivery } from './delivery.ts';
 import { Entity } from './entity.ts';
 import { Erasure } from './erasure.ts';
@@ -61,6 +62,7 @@ export const entities = [
   Setting,
   Audit,
   Brand,
+  BrandRefresh,
   Profile,
   AppPreference,
   AppEvent,

@@ -21,6 +21,7 @@ import { Migration0023TimeZones } from './0023-time-zones.ts';
 import { Migration0024RoleNames } from './0024-role-names.ts';
 import { FOLDED_SEARCH, Migration0025FoldedSearch } from './0025-folded-search.ts';
 import { Migration0027RefusedRow } from './0027-refused-row.ts';
+import { Migration0028SmtpOauth } from './0028-smtp-oauth.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -47,4 +48,5 @@ export const MIGRATIONS = [
   { name: '0024-role-names', class: Migration0024RoleNames },
   { name: FOLDED_SEARCH, class: Migration0025FoldedSearch },
   { name: '0027-refused-row', class: Migration0027RefusedRow },
+  { name: '0028-smtp-oauth', class: Migration0028SmtpOauth },
 ];

@@ -29,6 +29,15 @@ export interface SmtpDraft {
   /** What is typed; empty keeps the stored one, which nobody can read. */
   readonly password: string;
   readonly forgetPassword: boolean;
+  readonly auth: 'password' | 'oauth2';
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly scope: string;
+  /** As with the password. */
+  readonly clientSecret: string;
+  readonly forgetClientSecret: boolean;
+  readonly refreshToken: string;
+  readonly forgetRefreshToken: boolean;
 }
 
 export type BrandDraft = { readonly name: string; readonly isDefault: boolean; readonly smtp: SmtpDraft } & {
@@ -51,6 +60,14 @@ export function draftOf(brand: Brand): BrandDraft {
       user: smtp?.user ?? '',
       password: '',
       forgetPassword: false,
+      auth: smtp?.auth ?? 'password',
+      tokenUrl: smtp?.oauth2?.tokenUrl ?? '',
+      clientId: smtp?.oauth2?.clientId ?? '',
+      scope: smtp?.oauth2?.scope ?? '',
+      clientSecret: '',
+      forgetClientSecret: false,
+      refreshToken: '',
+      forgetRefreshToken: false,
     },
   };
 }
@@ -78,19 +95,53 @@ function smtpChangeOf({ smtp = null }: Brand, draft: SmtpDraft): Record<string, 
   if (draft.secure !== (smtp?.secure ?? false)) change.secure = draft.secure;
   if (draft.allowInsecure !== (smtp?.allowInsecure ?? false)) change.allowInsecure = draft.allowInsecure;
   if (user !== (smtp?.user ?? null)) change.user = user;
-  if (draft.password !== '') change.password = draft.password;
-  else if (draft.forgetPassword) change.password = null;
+  if (draft.auth !== (smtp?.auth ?? 'password')) change.auth = draft.auth;
+  if (draft.auth === 'password') {
+    if (draft.password !== '') change.password = draft.password;
+    else if (draft.forgetPassword) change.password = null;
+  } else {
+    const oauth2 = oauth2ChangeOf(smtp?.oauth2 ?? null, draft);
+    if (Object.keys(oauth2).length > 0 || 'auth' in change) change.oauth2 = oauth2;
+  }
   // Without a server so far, even nothing typed is a wish for one: the service says what it needs.
   return smtp === null || Object.keys(change).length > 0 ? change : undefined;
 }
 
-/** The password belongs to one server and user: the service wants it again when they change. */
-export function needsPassword({ smtp }: Brand, draft: SmtpDraft): boolean {
-  if (smtp == null || !smtp.hasPassword || !draft.own || draft.forgetPassword || draft.password !== '') return false;
-  return draft.host !== smtp.host || draft.port !== String(smtp.port) || draft.user !== (smtp.user ?? '');
+type OAuth2 = NonNullable<NonNullable<Brand['smtp']>['oauth2']>;
+
+function oauth2ChangeOf(stored: OAuth2 | null, draft: SmtpDraft): Record<string, unknown> {
+  const change: Record<string, unknown> = {};
+  const scope = draft.scope.trim() === '' ? null : draft.scope;
+  // What is not there and was not typed is left out: the service says that it is required.
+  if (draft.tokenUrl !== (stored?.tokenUrl ?? '')) change.tokenUrl = draft.tokenUrl;
+  if (draft.clientId !== (stored?.clientId ?? '')) change.clientId = draft.clientId;
+  if (scope !== (stored?.scope ?? null)) change.scope = scope;
+  if (draft.clientSecret !== '') change.clientSecret = draft.clientSecret;
+  else if (draft.forgetClientSecret) change.clientSecret = null;
+  if (draft.refreshToken !== '') change.refreshToken = draft.refreshToken;
+  else if (draft.forgetRefreshToken) change.refreshToken = null;
+  return change;
 }
 
-/** The change that takes another back; null where a password cannot be brought back. */
+/** A secret belongs to one server and user, and that of a token endpoint to that and its client: the service wants it again when they change. */
+export function needsAgain(
+  { smtp }: Brand,
+  draft: SmtpDraft,
+  secret: 'password' | 'clientSecret' | 'refreshToken',
+): boolean {
+  if (smtp == null || !draft.own || draft[secret] !== '' || draft.auth !== smtp.auth) return false;
+  const moved = draft.host !== smtp.host || draft.port !== String(smtp.port) || draft.user !== (smtp.user ?? '');
+  if (secret === 'password') return smtp.hasPassword && !draft.forgetPassword && moved;
+  const { oauth2 } = smtp;
+  if (oauth2 === null) return false;
+  const isKept =
+    secret === 'clientSecret'
+      ? oauth2.hasClientSecret && !draft.forgetClientSecret
+      : oauth2.hasRefreshToken && !draft.forgetRefreshToken;
+  return isKept && (moved || draft.tokenUrl !== oauth2.tokenUrl || draft.clientId !== oauth2.clientId);
+}
+
+/** The change that takes another back; null where a secret cannot be brought back. */
 export function inverseOf(brand: Brand, change: Change): Change | null {
   if ('smtp' in change || 'isDefault' in change) return null;
   return Object.fromEntries(Object.keys(change).map((field) => [field, brand[field as keyof Brand]])) as Change;
