@@ -7,6 +7,7 @@ import { OUTSIDE, SENDING } from './effects.ts';
 import { FRONT } from './front.ts';
 import { GUARDS, PEOPLE } from './guards.ts';
 import { LISTS } from './lists.ts';
+import { MAIL_ACCOUNTS } from './mail-accounts.ts';
 import type { Mutant } from './mutant.ts';
 import { OPERATIONS } from './operations.ts';
 import { PANEL } from './panel.ts';
@@ -32,6 +33,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PEOPLE,
   ...SENDING,
   ...OUTSIDE,
+  ...MAIL_ACCOUNTS,
   ...FRONT,
   ...PANEL,
   ...OPERATIONS,
