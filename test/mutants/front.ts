@@ -24,6 +24,13 @@ export const FRONT: readonly Mutant[] = [
     'grpc/front/trust',
   ),
   mutant(
+    'a message behind the headers that show a right is left unread',
+    'grpc/front/inbound.ts',
+    'else if (this.#held.length > 0) this.#read(this.#held);',
+    '',
+    'grpc/front/inbound',
+  ),
+  mutant(
     'the front answers a call with two keys by the second',
     'grpc/front/head.ts',
     'if ((seen & mark) !== 0 ||',
