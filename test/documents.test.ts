@@ -96,7 +96,6 @@ describe('the documents', () => {
     expect(wrong.map(([row]) => row)).toEqual([]);
     expect(rows.length).toBeGreaterThan(100);
     for (const count of [
-      `(\`test/mutants\`: ${String(MUTANTS.length)})`,
       `\`test/engine/evaluator-mutants.ts\`: ${String(Object.keys(EVALUATOR_MUTANTS).length)},`,
       `\`test/engine/model/durability-mutants.ts\`: ${String(Object.keys(DURABILITY_MUTANTS).length)}`,
       `\`test/engine/model/ahead-mutants.ts\`: ${String(Object.keys(AHEAD_MUTANTS).length)}`,
