@@ -60,10 +60,15 @@ export class AccessTokens {
     const kept = this.#current(owner);
     if (kept !== undefined && kept.token !== refused) return kept.token;
     if (kept?.replaces === true) {
-      this.#kept.delete(owner.id);
+      this.forget(refused, owner);
       return null;
     }
     return (await this.#fetch(owner, true)).token;
+  }
+
+  /** The mail server refused it, and it was in place of another. */
+  forget(refused: string, { id }: TokenOwner): void {
+    if (this.#kept.get(id)?.token === refused) this.#kept.delete(id);
   }
 
   /** The mail server took it. */

@@ -41,6 +41,10 @@ export async function signIn(session: Session, { tokens, owner, server }: SignIn
     if (explained) reply = await session.sendCommand(isOffered ? '' : base64('\x01'));
     if (reply.status >= 200 && reply.status < 300) return tokens.accepted(token, owner);
     if (!explained && reply.status !== 535) break;
+    if (used.length > 1) {
+      tokens.forget(token, owner);
+      break;
+    }
     token = await tokens.insteadOf(token, owner);
   }
   throw new SignInRefused(used);

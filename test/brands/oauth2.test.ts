@@ -130,6 +130,8 @@ describe.each(KINDS)('brands that sign in by OAuth 2.0 (%s)', (kind) => {
     });
     expect(record?.after).not.toHaveProperty('passwordChanged');
     expect(JSON.stringify(record)).not.toContain('canary');
+    // Nor anything sealed.
+    expect(JSON.stringify(record)).not.toContain(`${new Sealing([KEY], systemClock).current}.`);
   });
 
   test.each<[string, (smtp: object, oauth2: object) => object, string, RegExp]>([

@@ -169,6 +169,27 @@ describe('mail of an account that signs in by a token', () => {
     expect(asked() - before).toBe(3);
   });
 
+  test('is sent, or fails for the same reason, where a server hangs up after it refused a token', async () => {
+    const mailer = mailerWith();
+    const sender = eachAnew(bearer.port, clientAccount(oidc));
+    await mailer.send(sender(), MESSAGE);
+    bearer.hangsUp = true;
+    oidc.revokeAccess();
+    const mails = bearer.mails.length;
+    expect((await mailer.send(sender(), MESSAGE)).kind).toBe('sent');
+    expect(bearer.mails.length - mails).toBe(1);
+    const refusing = await startBearerServer(() => Promise.resolve(false));
+    refusing.hangsUp = true;
+    endings.push(() => refusing.close());
+    const before = asked();
+    expect(await mailer.send(senderAt(refusing.port, clientAccount(oidc)), MESSAGE)).toMatchObject({
+      kind: 'auth',
+      code: '535',
+    });
+    expect(asked() - before).toBeLessThan(3);
+    bearer.hangsUp = false;
+  });
+
   test('is sent with a new token before the old one ends', async () => {
     let now = 0;
     const mailer = mailerWith({ clock: { monotonic: () => now } });

@@ -11,11 +11,13 @@ export interface BearerServer {
   readonly acknowledged: string[];
   /** The envelopes of mails that arrived, with who had signed in. */
   readonly mails: { from: string; to: string; by: string }[];
+  /** Whether it ends a session whose sign-in it refused. */
+  hangsUp: boolean;
   close(): Promise<void>;
 }
 
 export async function startBearerServer(takes: (token: string) => Promise<boolean>): Promise<BearerServer> {
-  const seen: Omit<BearerServer, 'port' | 'close'> = { signIns: [], acknowledged: [], mails: [] };
+  const seen: Omit<BearerServer, 'port' | 'close'> = { signIns: [], acknowledged: [], mails: [], hangsUp: false };
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -23,21 +25,21 @@ export async function startBearerServer(takes: (token: string) => Promise<boolea
     void converse(socket, takes, seen);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    ...seen,
+  return Object.assign(seen, {
     port: (server.address() as AddressInfo).port,
     close: () => {
       for (const socket of sockets) socket.destroy();
-      return new Promise((resolve) => server.close(() => resolve()));
+      return new Promise<void>((resolve) => server.close(() => resolve()));
     },
-  };
+  });
 }
 
 async function converse(
   socket: Socket,
   takes: (token: string) => Promise<boolean>,
-  { signIns, acknowledged, mails }: Omit<BearerServer, 'port' | 'close'>,
+  seen: Omit<BearerServer, 'port' | 'close'>,
 ): Promise<void> {
+  const { signIns, acknowledged, mails } = seen;
   const say = (line: string) => socket.write(`${line}\r\n`);
   const envelope = { from: '', to: '', by: '' };
   let next: 'command' | 'acknowledgment' | 'data' = 'command';
@@ -47,6 +49,7 @@ async function converse(
       acknowledged.push(Buffer.from(line, 'base64').toString());
       next = 'command';
       say('535 5.7.8 authentication failed');
+      if (seen.hangsUp) socket.end();
     } else if (next === 'data') {
       if (line !== '.') continue;
       mails.push({ ...envelope });
