@@ -1,13 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
 
 /**
- * What a run of jest takes. `npm test` is the project `quick` on PostgreSQL; where files are named it looks for them in `slow` too.
- * The other projects run where --selectProjects names them: see the scripts of package.json.
+ * What a run of jest takes. `npm test` is the project `quick` on PostgreSQL, `npm test -- test/cli` the quick suites of a folder. What
+ * names slow suites alone, such as `test/faults` or `test/cli/backup`, runs them. The other projects run where --selectProjects names
+ * them: see the scripts of package.json.
  */
 
 /**
- * Fuzzers, models, crashes, outages, attacks, differentials: what compares, breaks or waits for minutes. A test that waits on a
- * clock stands here or waits for an event. A folder or a file below test/.
+ * Fuzzers, models, crashes, outages, attacks, differentials, plans with 100,000 rows, starts of whole processes: what compares, breaks
+ * or waits for minutes. A test that waits on a clock stands here or waits for an event. A folder or a file below test/.
  */
 const SLOW = [
   'attacks',
@@ -20,21 +21,34 @@ const SLOW = [
   'app/connection-ages',
   'app/grpc-processes',
   'app/notice',
+  'app/packages',
   'app/readiness',
+  'app/reload-processes',
+  'app/start-wait',
   'catalog/manifest/large',
   'catalog/manifest/round-trip',
   'cli/backup',
   'cli/service',
+  'cli/signals',
+  'cli/start',
+  'clients/frozen',
   'delivery/auth-first',
   'delivery/crash',
   'directory/killed-erasures',
   'edge/faults',
   'gateway/fuzz',
+  'gateway/list-plans',
   'matrix/differential',
   'persistence/crash',
+  'persistence/data-dir-lock',
+  'persistence/early-release',
+  'persistence/list-plans',
   'persistence/outage',
+  'persistence/plans',
+  'persistence/user-list-plans',
   'provider/mail/settings',
   'provider/reconciliation',
+  'regular-expressions',
 ];
 
 /** Of every project; test/mutants makes its own configuration of these. */
@@ -78,12 +92,16 @@ const apart = () => [
 
 const argv = process.argv.slice(2);
 const selects = argv.some((word) => word.startsWith('--selectProjects'));
-const names = argv.some(
-  (word) => word.startsWith('test/') || /^--(testPathPatterns|runTestsByPath|findRelatedTests)\b/.test(word),
+const named = argv.filter((word) => word.startsWith('test/'));
+const QUICK = globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).filter(
+  (path) => !SLOW.some((slow) => path.startsWith(`test/${slow}/`) || path.startsWith(`test/${slow}.`)),
 );
+const takesSlow =
+  argv.some((word) => /^--(testPathPatterns|runTestsByPath|findRelatedTests)\b/.test(word)) ||
+  named.some((pattern) => !QUICK.some((path) => new RegExp(pattern).test(path)));
 
 export default {
-  projects: selects ? [...USUAL, ...apart()] : names ? USUAL : USUAL.slice(0, 1),
+  projects: selects ? [...USUAL, ...apart()] : takesSlow ? USUAL : USUAL.slice(0, 1),
   coverageProvider: 'v8',
   reporters: ['default', '<rootDir>/test/support/progress.ts'],
   testSequencer: '<rootDir>/test/support/sequencer.ts',
