@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type MouseEvent, type ReactElement, useRef, useState } from 'react';
-import type { InboxProps } from './inbox.tsx';
+import type { InboxProps } from './inbox-props.ts';
 import type { InboxLabels } from './labels.ts';
 import { safeUrl } from './links.ts';
 import type { InboxItem } from './types.ts';

@@ -1,17 +1,8 @@
 import { type FocusEvent, type KeyboardEvent, type ReactElement, useEffect, useId, useRef, useState } from 'react';
 import { InboxList } from './inbox-list.tsx';
+import type { InboxProps } from './inbox-props.ts';
 import { ENGLISH, type InboxLabels } from './labels.ts';
-import type { InboxItem } from './types.ts';
 import { useInbox } from './use-inbox.ts';
-
-export interface InboxProps {
-  /** Replaces words: `{ title: 'Messages' }`. English ones stand for the others. */
-  readonly labels?: Partial<InboxLabels> | undefined;
-  /** Added to the class of the outermost element. */
-  readonly className?: string | undefined;
-  /** Called when a person follows the link of a notification. A call of `event.preventDefault()` leaves the way there to the application. */
-  readonly onFollow?: ((item: InboxItem, event: { preventDefault: () => void }) => void) | undefined;
-}
 
 /** The most that the badge says. */
 const MOST_SHOWN = 99;

@@ -2,7 +2,8 @@
 
 export { Can, type CanProps } from './can.tsx';
 export { UsherError } from './errors.ts';
-export { Inbox, type InboxProps } from './inbox.tsx';
+export { Inbox } from './inbox.tsx';
+export type { InboxProps } from './inbox-props.ts';
 export type { InboxLabels } from './labels.ts';
 export { type UsherHandle, UsherProvider, type UsherProviderProps, useUsher } from './provider.tsx';
 export type { GetToken } from './session.ts';

@@ -1,6 +1,5 @@
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Route, Switch } from 'wouter';
-import type { Out } from '../../../../src/gen/api.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Empty, Page, Tabs } from '../../parts/page.tsx';
@@ -11,14 +10,7 @@ import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import css from './applications.module.css';
 import Overview from './overview/overview.tsx';
-
-/** What every view of an application is given. */
-export interface ViewProps {
-  readonly appCode: string;
-  readonly application: Out<'GET /api/applications/{appCode}'>;
-  /** Whether the signed-in person may change the application; controls are absent otherwise. */
-  readonly mayEdit: boolean;
-}
+import type { ViewProps } from './view-props.ts';
 
 /** In the order of the tabs. The first has no segment of its own. */
 const VIEWS = {

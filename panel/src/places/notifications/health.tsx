@@ -8,7 +8,7 @@ import { Card } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useFormats, useWords } from '../../words/words.ts';
 import { Bars } from './bars.tsx';
-import type { LogFilters } from './log.tsx';
+import type { LogFilters } from './log-filters.ts';
 import css from './notifications.module.css';
 import { Reason } from './reason.tsx';
 import { STATUSES } from './sends.ts';

@@ -15,14 +15,12 @@ import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import { Health } from './health.tsx';
+import { LOG_FILTERS } from './log-filters.ts';
 import { NotificationTabs } from './notification-tabs.tsx';
 import css from './notifications.module.css';
 import { Reason, StatusBadge } from './reason.tsx';
 import { RetryDialog } from './retry-dialog.tsx';
 import { reasonOf, type Sent, STATUSES, type Status } from './sends.ts';
-
-const LOG_FILTERS = { status: '', type: '', app: '', email: '', hours: '24', brand: '', channel: '' };
-export type LogFilters = Readonly<Record<keyof typeof LOG_FILTERS, string>>;
 
 /** What was sent in the applications that the reader may see, and how it went. */
 export default function Log({ mailbox }: { mailbox: boolean }) {

@@ -10,7 +10,7 @@ import { Facts } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
-import type { LogFilters } from './log.tsx';
+import type { LogFilters } from './log-filters.ts';
 import { mayRetry } from './sends.ts';
 
 type Retried = Out<'POST /api/admin/notifications/retry'>;

@@ -13,7 +13,7 @@ import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import css from './people.module.css';
-import type { PersonProps } from './person.tsx';
+import type { PersonProps } from './person-props.ts';
 
 /** The profile, preferences by application, and what only administrators may do about the person. */
 export function About(props: PersonProps) {

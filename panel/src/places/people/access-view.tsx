@@ -16,7 +16,7 @@ import css from './access.module.css';
 import { type ApplicationAccess, isOpen, narrowed, tableOf } from './access.ts';
 import { personPath } from './address.ts';
 import { HeldOverrides, HeldPermissions } from './held.tsx';
-import type { PersonProps } from './person.tsx';
+import type { PersonProps } from './person-props.ts';
 import { Timeline } from './timeline-view.tsx';
 
 /** Everything that the person has, by application, and beside it what happened to them. */

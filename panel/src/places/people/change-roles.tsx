@@ -1,7 +1,6 @@
 import { useState } from 'react';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
-import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField, Switch, TextField } from '../../parts/field.tsx';
@@ -10,6 +9,7 @@ import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import css from './dialogs.module.css';
+import { DraftView } from './draft-view.tsx';
 import { ReviewRoles } from './review-roles.tsx';
 import { isHeld, type RoleDraft, turned, without } from './role-draft.ts';
 
@@ -70,31 +70,6 @@ export function ChangeRoles({ email, app, onClose }: ChangeRolesProps) {
       {shown !== '' && <RoleChoice key={shown} email={email} app={shown} draft={draft} onDraft={setDraft} />}
       <DraftView draft={draft} />
     </Dialog>
-  );
-}
-
-/** What the draft says, by application. */
-export function DraftView({ draft }: { draft: RoleDraft }) {
-  const { people: words } = useWords();
-  if (draft.size === 0) return <p className={css.soft}>{words.noChanges}</p>;
-  return (
-    <ul className={css.draft} aria-label={words.draft}>
-      {[...draft].map(([app, { add, remove }]) => (
-        <li key={app}>
-          <code>{app}</code>{' '}
-          {add.map((role) => (
-            <Badge key={role} tone="good">
-              {words.gives(role)}
-            </Badge>
-          ))}{' '}
-          {remove.map((role) => (
-            <Badge key={role} tone="bad">
-              {words.takes(role)}
-            </Badge>
-          ))}
-        </li>
-      ))}
-    </ul>
   );
 }
 

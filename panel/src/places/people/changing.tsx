@@ -3,7 +3,7 @@ import { ImpactReview } from '../../parts/impact.tsx';
 import { onDemand } from '../../parts/on-demand.ts';
 import { useWords } from '../../words/words.ts';
 import { ChangeRoles } from './change-roles.tsx';
-import type { User } from './person.tsx';
+import type { Changing, User } from './person-props.ts';
 
 // Its fields to choose a record are heavy.
 const EditOverride = onDemand(
@@ -11,14 +11,6 @@ const EditOverride = onDemand(
   'people',
   'applications',
 );
-
-/** What can be changed about a person, each by a dialog that says first what follows. */
-export type Changing =
-  | { readonly kind: 'roles'; readonly app?: string }
-  | { readonly kind: 'override'; readonly app?: string; readonly resourceType?: string; readonly resourceId?: string }
-  | { readonly kind: 'seat'; readonly app: string; readonly add: boolean }
-  | { readonly kind: 'active'; readonly active: boolean }
-  | { readonly kind: 'superadmin'; readonly add: boolean };
 
 interface ChangeDialogProps {
   readonly email: string;

@@ -6,7 +6,7 @@ import { useWords } from '../../words/words.ts';
 import css from './access.module.css';
 import { type ApplicationAccess, levelOf, type Override } from './access.ts';
 import { askPath } from './address.ts';
-import type { Changing } from './changing.tsx';
+import type { Changing } from './person-props.ts';
 import { Why } from './why.tsx';
 
 /** Shown at first; the rest on demand, so that 10,000 do not hold up the page. */

@@ -9,7 +9,7 @@ import { Card, Empty } from '../../parts/page.tsx';
 import { Toolbar } from '../../parts/toolbar.tsx';
 import { useWords } from '../../words/words.ts';
 import css from './people.module.css';
-import type { PersonProps, User } from './person.tsx';
+import type { PersonProps, User } from './person-props.ts';
 
 type Event = Item<'GET /api/users/{email}/apps/{appCode}/events'>;
 

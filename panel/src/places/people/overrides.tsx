@@ -13,7 +13,7 @@ import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import { levelOf } from './access.ts';
 import { askPath, personPath } from './address.ts';
-import type { PersonProps } from './person.tsx';
+import type { PersonProps } from './person-props.ts';
 
 type Row = Item<'GET /api/users/{email}/apps/{appCode}/resources'>;
 

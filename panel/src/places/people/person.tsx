@@ -1,6 +1,5 @@
 import { lazy, Suspense, useState } from 'react';
 import { Route, Switch } from 'wouter';
-import type { Out } from '../../../../src/gen/api.ts';
 import { ApiError, asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Button } from '../../parts/button.tsx';
@@ -14,7 +13,7 @@ import { type Rights, useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import { AccessView } from './access-view.tsx';
 import { personPath } from './address.ts';
-import type { Changing } from './changing.tsx';
+import type { Changing, PersonProps, User } from './person-props.ts';
 import { StateBadges } from './state-badges.tsx';
 
 const Overrides = lazy(async () => ({ default: (await import('./overrides.tsx')).Overrides }));
@@ -22,16 +21,6 @@ const Logins = lazy(async () => ({ default: (await import('./logins.tsx')).Login
 const Sent = lazy(async () => ({ default: (await import('./sent.tsx')).Sent }));
 const About = lazy(async () => ({ default: (await import('./about.tsx')).About }));
 const ChangeDialog = lazy(async () => ({ default: (await import('./changing.tsx')).ChangeDialog }));
-
-export type User = Out<'GET /api/users/{email}'>;
-
-/** What every view of a person is given. */
-export interface PersonProps {
-  readonly email: string;
-  readonly user: User;
-  /** Opens a dialog that changes something about the person. */
-  readonly onChange: (change: Changing) => void;
-}
 
 const VIEWS = ['', 'logins', 'messages', 'profile'] as const;
 

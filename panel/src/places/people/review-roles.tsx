@@ -10,8 +10,8 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { ImpactView } from '../../parts/impact.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useWords } from '../../words/words.ts';
-import { DraftView } from './change-roles.tsx';
 import css from './dialogs.module.css';
+import { DraftView } from './draft-view.tsx';
 import { type RoleDraft, rolesAfter } from './role-draft.ts';
 
 /** The set of roles to write in one application, the one that it replaces, and what follows. */

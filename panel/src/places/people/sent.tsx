@@ -7,7 +7,7 @@ import { Empty } from '../../parts/page.tsx';
 import { Toolbar } from '../../parts/toolbar.tsx';
 import { useWords } from '../../words/words.ts';
 import css from './people.module.css';
-import type { PersonProps } from './person.tsx';
+import type { PersonProps } from './person-props.ts';
 
 type Send = Item<'GET /api/admin/notifications'>;
 

@@ -4,7 +4,7 @@ import { useWords } from '../../../words/words.ts';
 import { AuditFilters, useAuditFilters } from '../../activity/audit-filters.tsx';
 import { ExportAudit } from '../../activity/export.tsx';
 import { Timeline } from '../../activity/timeline.tsx';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 
 /** Who changed what in one application. */
 export default function History({ appCode, mayEdit }: ViewProps) {

@@ -12,7 +12,7 @@ import { Loading, Problem } from '../../../parts/problem.tsx';
 import { useAction } from '../../../shell/actions.ts';
 import { useKeptDraft } from '../../../shell/drafts.ts';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import css from './manifest.module.css';
 import { usePlan } from './plan.ts';
 import { PlanSide } from './plan-side.tsx';

@@ -4,7 +4,7 @@ import { useFilters } from '../../../parts/filters.ts';
 import { Empty } from '../../../parts/page.tsx';
 import { useAction } from '../../../shell/actions.ts';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import { ConflictNotice } from './conflict-notice.tsx';
 import { drafted, EMPTY, inverseOf } from './draft.ts';
 import { DraftBar } from './draft-bar.tsx';

@@ -5,7 +5,7 @@ import { useRead } from '../../../api/queries.ts';
 import { Loading, Problem } from '../../../parts/problem.tsx';
 import { mayWriteIn } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import { MatrixView } from './matrix-view.tsx';
 
 const RolePage = lazy(() => import('./role-page.tsx'));

@@ -4,7 +4,7 @@ import { CopyButton } from '../../../parts/copy.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import type { Changes } from './draft.ts';
 import css from './matrix.module.css';
 import { proposalOf, yamlOf } from './proposal.ts';

@@ -10,9 +10,9 @@ import { SearchField } from '../../../parts/search-field.tsx';
 import { Toolbar } from '../../../parts/toolbar.tsx';
 import { useAction } from '../../../shell/actions.ts';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
 import css from '../applications.module.css';
 import { isSystemRole } from '../system-records.ts';
+import type { ViewProps } from '../view-props.ts';
 import { AddPeople, DeleteRole, EditRole, RemovePeople } from './role-dialogs.tsx';
 import { levelAt, type MatrixAnswer, type RoleRecord, tableOf } from './table.ts';
 

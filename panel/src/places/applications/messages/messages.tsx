@@ -1,5 +1,5 @@
 import { Route, Switch } from 'wouter';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import { TemplatePage } from './template-page.tsx';
 import { Types } from './types.tsx';
 

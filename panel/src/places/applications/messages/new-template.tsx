@@ -6,7 +6,7 @@ import { Dialog } from '../../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../../parts/field.tsx';
 import { useWords } from '../../../words/words.ts';
 import css from './messages.module.css';
-import { templateHref } from './types.tsx';
+import { templateHref } from './template-href.ts';
 
 interface NewTemplateProps {
   readonly appCode: string;

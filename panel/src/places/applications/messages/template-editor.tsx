@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
+import type { Template } from '../../../../../src/gen/api.ts';
 import { call } from '../../../api/call.ts';
 import { ApiError } from '../../../api/error.ts';
 import { changedIn, type Edited, settled } from '../../../api/merge.ts';
@@ -16,7 +17,6 @@ import { useWords } from '../../../words/words.ts';
 import { type Content, contentOf, type Draft, draftOf, placesOf } from './draft.ts';
 import css from './messages.module.css';
 import { Preview, usePreview } from './preview.tsx';
-import type { Template } from './types.tsx';
 import { missingIn, objectIn, sampleOf, variablesIn } from './variants.ts';
 
 interface TemplateEditorProps {

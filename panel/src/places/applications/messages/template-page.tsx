@@ -6,7 +6,7 @@ import { Loading, Problem } from '../../../parts/problem.tsx';
 import { PROVIDER_TYPE } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import { TemplateEditor } from './template-editor.tsx';
 import { variantOf } from './variants.ts';
 

@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from 'react';
+import type { NotificationType } from '../../../../../src/gen/api.ts';
 import { call } from '../../../api/call.ts';
 import { settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
@@ -8,7 +9,6 @@ import { faultOf, Switch, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
 import css from './messages.module.css';
-import type { NotificationType } from './types.tsx';
 
 interface TypeDialogProps {
   readonly appCode: string;

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { Item } from '../../../../../src/gen/api.ts';
+import type { Item, NotificationType, Template } from '../../../../../src/gen/api.ts';
 import { call } from '../../../api/call.ts';
 import { asError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
@@ -14,22 +14,14 @@ import { useAction } from '../../../shell/actions.ts';
 import { PROVIDER_TYPE } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import css from './messages.module.css';
 import { NewTemplate } from './new-template.tsx';
+import { templateHref } from './template-href.ts';
 import { TypeDialog } from './type-dialog.tsx';
 import { variantOf } from './variants.ts';
 
-export type NotificationType = Item<'GET /api/applications/{appCode}/notification-types'>;
-export type Template = Item<'GET /api/applications/{appCode}/templates'>;
 type Language = Item<'GET /api/languages'>;
-
-export function templateHref(
-  appCode: string,
-  { type, key, locale }: Pick<Template, 'type' | 'key' | 'locale'>,
-): string {
-  return `/applications/${[appCode, 'messages', type, key, locale].map(encodeURIComponent).join('/')}`;
-}
 
 /** Types, each with its templates by key and language. */
 export function Types({ appCode, application, mayEdit }: ViewProps) {

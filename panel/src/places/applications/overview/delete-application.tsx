@@ -5,8 +5,8 @@ import { Dialog } from '../../../parts/dialog.tsx';
 import { TextField } from '../../../parts/field.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
 import css from '../applications.module.css';
+import type { ViewProps } from '../view-props.ts';
 
 interface DeleteApplicationProps {
   readonly application: ViewProps['application'];

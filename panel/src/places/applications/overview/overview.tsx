@@ -11,9 +11,9 @@ import { useAction } from '../../../shell/actions.ts';
 import { mayWriteIn, PANEL_APP } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useFormats, useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
 import css from '../applications.module.css';
 import { FIRST } from '../registry.ts';
+import type { ViewProps } from '../view-props.ts';
 import { Admins } from './admins.tsx';
 
 const EditApplication = lazy(async () => ({ default: (await import('./edit-application.tsx')).EditApplication }));

@@ -9,7 +9,7 @@ import { ImpactReview } from '../../../parts/impact.tsx';
 import { PANEL_APP } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import { addressesIn } from './addresses.ts';
 import { givenIn, manifestOf } from './assignments.ts';
 import css from './people.module.css';

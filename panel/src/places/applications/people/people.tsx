@@ -11,7 +11,7 @@ import { SearchField } from '../../../parts/search-field.tsx';
 import { Toolbar } from '../../../parts/toolbar.tsx';
 import { useAction } from '../../../shell/actions.ts';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import { AddPeople } from './add-people.tsx';
 import { withKey } from './chosen.ts';
 import css from './people.module.css';

@@ -14,10 +14,10 @@ import { Card, Empty, Facts } from '../../../parts/page.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
 import { Toolbar } from '../../../parts/toolbar.tsx';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
 import css from '../applications.module.css';
 import { levelAt, type MatrixTable, type PermissionRecord, tableOf } from '../matrix/table.ts';
 import { isSystemPermission } from '../system-records.ts';
+import type { ViewProps } from '../view-props.ts';
 
 const EditPermission = lazy(async () => ({ default: (await import('./permission-form.tsx')).EditPermission }));
 

@@ -14,9 +14,9 @@ import { useAction } from '../../../shell/actions.ts';
 import { mayWriteIn } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
 import css from '../applications.module.css';
 import { rowsOf } from '../matrix/table.ts';
+import type { ViewProps } from '../view-props.ts';
 import own from './permissions.module.css';
 
 const PermissionPage = lazy(() => import('./permission-page.tsx'));

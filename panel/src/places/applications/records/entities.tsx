@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Item } from '../../../../../src/gen/api.ts';
+import type { Entity } from '../../../../../src/gen/api.ts';
 import { useList } from '../../../api/queries.ts';
 import { Button } from '../../../parts/button.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
@@ -7,11 +7,9 @@ import { type Column, ExportButton, List } from '../../../parts/list.tsx';
 import { Empty } from '../../../parts/page.tsx';
 import { useAction } from '../../../shell/actions.ts';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import { EntityDialog } from './entity-dialog.tsx';
 import css from './records.module.css';
-
-export type Entity = Item<'GET /api/applications/{appCode}/entities'>;
 
 /** The kinds of records, with the endpoints that list them. */
 export function Entities({ appCode, mayEdit }: ViewProps) {

@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from 'react';
+import type { Entity } from '../../../../../src/gen/api.ts';
 import { call } from '../../../api/call.ts';
 import { ApiError } from '../../../api/error.ts';
 import { settled, unedited } from '../../../api/merge.ts';
@@ -8,7 +9,6 @@ import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, Switch, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
-import type { Entity } from './entities.tsx';
 import css from './records.module.css';
 
 interface EntityDialogProps {

@@ -2,7 +2,7 @@ import { useRead } from '../../../api/queries.ts';
 import { ButtonLink } from '../../../parts/button.tsx';
 import { CopyButton } from '../../../parts/copy.tsx';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import { Overrides } from './overrides.tsx';
 import css from './records.module.css';
 

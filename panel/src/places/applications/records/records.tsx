@@ -1,6 +1,6 @@
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { useWords } from '../../../words/words.ts';
-import type { ViewProps } from '../application.tsx';
+import type { ViewProps } from '../view-props.ts';
 import { Entities } from './entities.tsx';
 import { Overrides } from './overrides.tsx';
 import { RecordPage } from './record-page.tsx';
