@@ -302,6 +302,10 @@ function buildDirectory(options: FeatureOptions, turns: WorkQueue) {
     appPreferences: new AppPreferences({ database, clock, policy, turns, refusals }),
     applicationEvents: new ApplicationEvents({ database, turns }),
     subjects: new Subjects({ database, policy, turns, refusals, log }),
-    subjectIds: new SubjectIds({ types: config.authzen.subjectTypes, accounts }),
+    subjectIds: new SubjectIds({
+      types: config.authzen.subjectTypes,
+      accountTypes: config.authzen.accountTypes,
+      accounts,
+    }),
   };
 }

@@ -173,6 +173,7 @@ function crossChecks(config: Config, { values, faults }: Resolved): Fault[] {
     ...(config.upstream.address === null ? serviceProblems(config, values) : edgeProblems(config)),
     ...keyProblems(config),
     ...decisionLogProblems(config),
+    ...authzenProblems(config),
     ...listenerProblems(config, values),
   ];
   // A value that could not be read is not missing as well.
@@ -200,6 +201,12 @@ function* decisionLogProblems({ decisionLog: { emails, resources, hashKey } }: C
     if (how === 'hashed' && hashKey === null)
       yield ['decisionLog.hashKey', `is required when decisionLog.${name} is hashed`];
   }
+}
+
+function* authzenProblems({ authzen: { accountTypes, subjectTypes } }: Config): Generator<Problem> {
+  // The default may stand beside subjectTypes that do not list it.
+  const missing = accountTypes.find((type) => type !== 'identity' && !subjectTypes.includes(type));
+  if (missing !== undefined) yield ['authzen.subjectTypes', `must list ${missing}, which authzen.accountTypes names`];
 }
 
 /** An edge has no people, tokens or database of its own. */

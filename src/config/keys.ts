@@ -48,6 +48,12 @@ export const KEYS = keys({
     about:
       'Types of AuthZEN subjects that are people; others are denied: [reference/authzen.md](../reference/authzen.md#subjects).',
   }),
+  'authzen.accountTypes': key(kind.filled(kind.text), {
+    example: 'user,identity',
+    default: ['identity'],
+    about:
+      'Those of them whose people a subject search names by account, not by address: [reference/authzen.md](../reference/authzen.md#subjects).',
+  }),
   'gateway.userHeader': key(kind.userHeader, {
     default: 'x-auth-request-email',
     about:

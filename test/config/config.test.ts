@@ -162,6 +162,7 @@ describe('faults', () => {
     [{ INTERNAL_API_KEY: '' }, 'internal.apiKeys'],
     [{ IDP_WEBHOOK_SECRET: '' }, 'idp.webhookSecret'],
     [{ PUSH_PUBLIC_KEY: 'x' }, 'push.publicKey'],
+    [{ AUTHZEN_ACCOUNT_TYPES: 'user,person' }, 'authzen.subjectTypes'],
     [{ DECISION_LOG_EMAILS: 'hashed' }, 'decisionLog.hashKey'],
     [{ DECISION_LOG_RESOURCES: 'hashed' }, 'decisionLog.hashKey'],
     [{ DECISION_LOG_SAMPLE: '1.5' }, 'decisionLog.sample'],

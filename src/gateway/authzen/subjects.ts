@@ -9,8 +9,6 @@ interface Subject {
   readonly id: string;
 }
 
-/** A type whose results are accounts, not addresses. */
-const IDENTITY = 'identity';
 /** Stands for a subject that names nobody: not an address, so that the other fields are read as usual and the question is denied. */
 const NOBODY = '-';
 /** OpenID Connect Core 2: at most 255 ASCII characters. Longer ones are read as addresses, whose rules they break. */
@@ -18,15 +16,19 @@ const MAX_SUB = 255;
 
 interface SubjectIdsOptions {
   readonly types: readonly string[];
+  /** Those whose people `show` names by account. */
+  readonly accountTypes: readonly string[];
   readonly accounts: Pick<AccountNames, 'emailsOf' | 'subjectsOf'>;
 }
 
 export class SubjectIds {
   readonly #types: ReadonlySet<string>;
+  readonly #accountTypes: ReadonlySet<string>;
   readonly #accounts: SubjectIdsOptions['accounts'];
 
-  constructor({ types, accounts }: SubjectIdsOptions) {
+  constructor({ types, accountTypes, accounts }: SubjectIdsOptions) {
     this.#types = new Set(types);
+    this.#accountTypes = new Set(accountTypes);
     this.#accounts = accounts;
   }
 
@@ -44,9 +46,9 @@ export class SubjectIds {
       .then((owners) => ask(subjects.map((one) => this.#emailOf(one, owners))));
   }
 
-  /** People as subjects of a type. As identities, those without an account are left out. */
+  /** People as subjects of a type, by address or by account. By account those without one are left out. */
   async show(type: string, emails: readonly string[]): Promise<Subject[]> {
-    if (type !== IDENTITY) return emails.map((id) => ({ type, id }));
+    if (!this.#accountTypes.has(type)) return emails.map((id) => ({ type, id }));
     const subjects = await this.#accounts.subjectsOf(emails);
     return emails.flatMap((email) => {
       const id = subjects.get(email);

@@ -89,7 +89,7 @@ const subjects = defineRoute({
   ...question,
   path: '/authzen/:appCode/access/v1/search/subject',
   summary: 'Search the users who may do something',
-  description: `Everybody for whom an evaluation of the same request says yes, in the form of the type: addresses, or for \`identity\` accounts. ${PAGED}`,
+  description: `Everybody for whom an evaluation of the same request says yes, in the form of the type: accounts for \`identity\` (\`authzen.accountTypes\`), addresses for the others. ${PAGED}`,
   body: SubjectSearch,
   response: SubjectResults,
   errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE'],
