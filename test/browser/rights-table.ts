@@ -149,6 +149,7 @@ export const SPOTS: readonly Spot[] = [
       ...PERSON,
       'button Make application admin': WRITERS,
       'button Make SuperAdmin': ROOT,
+      'button Name the account': ROOT,
       'button Forget the account': ROOT,
       'checkbox * application': WRITERS,
     },

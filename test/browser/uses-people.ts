@@ -114,6 +114,18 @@ export const ABOUT_PEOPLE: readonly Use[] = [
     },
   },
   {
+    title: 'Name the account',
+    path: '/people/spare%40example.com/profile',
+    control: 'button Name the account',
+    kinds: ROOT,
+    write: /^PUT \/api\/users\/[^/]+\/account$/,
+    act: async (hand) => {
+      await hand.press('Name the account');
+      await hand.page.getByRole('dialog').getByLabel('Account (sub)').fill('285181292935381370');
+      await hand.answer('Name the account');
+    },
+  },
+  {
     title: 'Forget the account',
     path: '/people/spare%40example.com/profile',
     control: 'button Forget the account',

@@ -3,6 +3,7 @@ import { differencesOf } from '../../panel/src/places/activity/changes.ts';
 import { isOpen, levelOf, narrowed, tableOf } from '../../panel/src/places/people/access.ts';
 import { askPath, emailOfPath, personPath } from '../../panel/src/places/people/address.ts';
 import { filtersOf, LIST_FILTERS, queryOf, VIEWS, viewOf } from '../../panel/src/places/people/list-query.ts';
+import { refusedAccounts } from '../../panel/src/places/people/refused-accounts.ts';
 import { isHeld, type RoleDraft, rolesAfter, turned, without } from '../../panel/src/places/people/role-draft.ts';
 import { inMargin } from '../../panel/src/places/people/timeline.ts';
 
@@ -27,6 +28,41 @@ describe('the address of a person', () => {
       '&resourceType=page&resourceId=7',
     );
     expect(askPath({ ...question, resourceType: 'page', resourceId: '' })).not.toContain('resource');
+  });
+});
+
+describe('accounts that were refused with an address', () => {
+  const record = (action: string, after: unknown, at = '2026-01-01T00:00:00Z') => ({
+    id: 1,
+    at,
+    actor: 'user:ada@example.com',
+    action,
+    appCode: null,
+    subject: 'ada@example.com',
+    before: null,
+    after,
+    requestId: null,
+  });
+  const account = (subject: string, more = {}) => ({ issuer: 'https://idp.example.com', subject, ...more });
+
+  test('are each named once, the newest first, with their organization', () => {
+    const found = refusedAccounts([
+      record('user.subject_bound.refused', account('b', { organization: '17' }), '2026-01-03T00:00:00Z'),
+      record('user.subject_changed.refused', account('a'), '2026-01-02T00:00:00Z'),
+      record('user.subject_bound.refused', account('b', { organization: '17' })),
+    ]);
+    expect(found.map(({ subject, organization, at }) => [subject, organization, at.slice(0, 10)])).toEqual([
+      ['b', '17', '2026-01-03'],
+      ['a', null, '2026-01-02'],
+    ]);
+  });
+
+  test('are no others: an account that was named or forgotten, or what cannot be read', () => {
+    const others = ['user.subject_named', 'user.subject_named.refused', 'user.subject_changed', 'user.subject_cleared'];
+    expect(refusedAccounts(others.map((action) => record(action, account('a'))))).toEqual([]);
+    for (const after of [null, 'a', { subject: 'a' }, { issuer: 7, subject: 'a' }]) {
+      expect(refusedAccounts([record('user.subject_bound.refused', after)])).toEqual([]);
+    }
   });
 });
 

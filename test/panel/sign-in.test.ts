@@ -61,6 +61,18 @@ describe('the steps of sign-in', () => {
     ]);
   });
 
+  test('are done without a webhook where the provider sends its own events', () => {
+    const webhook = (facts: Facts) => stepsOf(facts).find(({ name }) => name === 'webhook');
+    const bare = { ...EVERYTHING, config: [...NOTHING.config, value('idp.eventSigningKeys', [])] };
+    expect(webhook(bare)).toMatchObject({ state: 'open', missing: [{ key: 'idp.webhookSecret' }], lastAt: null });
+    const config = [...NOTHING.config, value('idp.eventSigningKeys', ['***'])];
+    expect(webhook({ ...bare, config })).toMatchObject({ state: 'done', missing: [] });
+    const at = '2026-01-01T00:00:00Z';
+    const event = { id: 1, at, eventType: 'user.removed', orgId: null, email: null, reason: null, leftOut: [] };
+    const heard = { ...NOTHING.events, events: [{ ...event, source: 'event' as const, outcome: 'applied' as const }] };
+    expect(webhook({ ...bare, events: heard })).toMatchObject({ state: 'done', missing: [], lastAt: at });
+  });
+
   test('are wrong where something is configured and does not work', () => {
     const events = {
       ...NOTHING.events,

@@ -23,6 +23,8 @@ const actions: Readonly<Record<string, string>> = {
   'entity.changed': 'Změněna entita',
   'entity.deleted': 'Smazána entita',
   'entity.removed': 'Smazána entita',
+  'event_actions.set_up': 'Nastaveny události poskytovatele',
+  'idp.reconciled': 'Lidé porovnáni s poskytovatelem',
   'language.created': 'Přidán jazyk',
   'language.changed': 'Změněn jazyk',
   'language.deleted': 'Smazán jazyk',
@@ -73,8 +75,14 @@ const actions: Readonly<Record<string, string>> = {
   'user.deactivated': 'Osoba deaktivována',
   'user.reactivated': 'Osoba znovu aktivována',
   'user.logout': 'Odhlášení',
+  'user.erased': 'Osoba vymazána',
+  'user.imported': 'Osoba naimportována',
+  'user.moved': 'Osoba přesunuta na jinou adresu',
+  'user.email_changed_at_provider': 'Adresa se u poskytovatele změnila',
+  'user.subject_bound': 'Přiřazen účet u poskytovatele',
   'user.subject_changed': 'Změněn účet u poskytovatele',
   'user.subject_cleared': 'Vymazán účet u poskytovatele',
+  'user.subject_named': 'Určen účet u poskytovatele',
   'user_roles.replaced': 'Změněny role osoby',
 };
 

@@ -23,6 +23,8 @@ const actions: Readonly<Record<string, string>> = {
   'entity.changed': 'Entity changed',
   'entity.deleted': 'Entity deleted',
   'entity.removed': 'Entity deleted',
+  'event_actions.set_up': 'Events of the provider set up',
+  'idp.reconciled': 'People compared with the provider',
   'language.created': 'Language added',
   'language.changed': 'Language changed',
   'language.deleted': 'Language deleted',
@@ -73,8 +75,14 @@ const actions: Readonly<Record<string, string>> = {
   'user.deactivated': 'Person deactivated',
   'user.reactivated': 'Person activated again',
   'user.logout': 'Signed out',
+  'user.erased': 'Person erased',
+  'user.imported': 'Person imported',
+  'user.moved': 'Person moved to another address',
+  'user.email_changed_at_provider': 'Address changed at the provider',
+  'user.subject_bound': 'Account at the provider bound',
   'user.subject_changed': 'Account at the provider changed',
   'user.subject_cleared': 'Account at the provider cleared',
+  'user.subject_named': 'Account at the provider named',
   'user_roles.replaced': 'Roles of a person changed',
 };
 

@@ -12,6 +12,7 @@ import { Loading, Problem } from '../../parts/problem.tsx';
 import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
+import { NameAccount } from './name-account.tsx';
 import css from './people.module.css';
 import type { PersonProps } from './person-props.ts';
 
@@ -140,6 +141,7 @@ function Seats({ user, onChange }: PersonProps) {
 function Administration({ email, user, onChange }: PersonProps) {
   const { people: words } = useWords();
   const [forgetting, setForgetting] = useState(false);
+  const [naming, setNaming] = useState(false);
   const isSuperAdmin = user.isSuperAdmin === true;
   return (
     <Card title={words.administration}>
@@ -150,11 +152,16 @@ function Administration({ email, user, onChange }: PersonProps) {
         </Button>
       </div>
       <div className={css.act}>
+        <p>{words.nameAccountWhy}</p>
+        <Button onClick={() => setNaming(true)}>{words.nameAccount}</Button>
+      </div>
+      <div className={css.act}>
         <p>{words.forgetWhy}</p>
         <Button kind="danger" onClick={() => setForgetting(true)}>
           {words.forget}
         </Button>
       </div>
+      {naming && <NameAccount email={email} onClose={() => setNaming(false)} />}
       {forgetting && <Forget email={email} onClose={() => setForgetting(false)} />}
     </Card>
   );

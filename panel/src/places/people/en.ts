@@ -32,6 +32,8 @@ export const people = {
     blockedWhy: 'An administrator has blocked this person: everything is denied.',
     inactive: 'inactive',
     inactiveWhy: 'Deactivated at the identity provider: everything is denied.',
+    moved: 'moved',
+    movedWhy: (to: string) => `Moved to ${to}, with everything. Everything is denied to this address.`,
     mentioned: 'never signed in',
     mentionedWhy: 'The address was only mentioned, by a role or an override.',
   },
@@ -126,6 +128,19 @@ export const people = {
   forgetWhy:
     'Forgets which account of the identity provider the address belongs to. The next token of the address binds it again.',
   forgotten: (email: string) => `The account of ${email} is forgotten.`,
+
+  nameAccount: 'Name the account',
+  nameAccountOf: (email: string) => `Name the account of ${email}`,
+  nameAccountWhy: 'Only tokens of this account are then admitted with the address, and they may use its rights.',
+  accountNamed: (email: string) => `The account of ${email} is named.`,
+  subject: 'Account (sub)',
+  subjectWhy: 'The claim “sub” of its tokens: the user’s id at the identity provider.',
+  issuer: 'Issuer',
+  issuerWhy: 'The claim “iss”. Empty: the issuer that Usher trusts.',
+  refusedAccounts: 'Refused with this address',
+  refusedAccountsWhy: 'Anybody may have made such an account: ask the person before you name it.',
+  ofOrganization: (id: string) => `of organization ${id}`,
+  useAccount: 'Use',
 
   displayName: 'Shown as',
   brand: 'Brand',

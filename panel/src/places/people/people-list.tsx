@@ -91,8 +91,10 @@ function useColumns(): readonly Column<User>[] {
       title: common.status,
       width: 'minmax(0, 0.9fr)',
       cell: (user) => <StateBadges {...user} />,
-      csv: ({ active, blocked }) =>
-        active ? words.states.active : blocked ? words.states.blocked : words.states.inactive,
+      csv: ({ active, blocked, movedTo }) => {
+        if (movedTo !== null) return words.states.movedWhy(movedTo);
+        return active ? words.states.active : blocked ? words.states.blocked : words.states.inactive;
+      },
     },
     {
       title: words.lastLogin,

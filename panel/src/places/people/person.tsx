@@ -1,5 +1,5 @@
 import { lazy, Suspense, useState } from 'react';
-import { Route, Switch } from 'wouter';
+import { Link, Route, Switch } from 'wouter';
 import { ApiError, asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Button } from '../../parts/button.tsx';
@@ -43,7 +43,8 @@ export default function Person({ email }: { email: string }) {
       lead={
         data !== undefined && (
           <>
-            {data.displayName} <StateBadges {...data} />
+            {data.displayName} <StateBadges {...data} />{' '}
+            {data.movedTo !== null && <Link href={personPath(data.movedTo)}>{data.movedTo}</Link>}
           </>
         )
       }

@@ -7,11 +7,13 @@ export function StateBadges({
   active,
   blocked,
   registered,
+  movedTo,
   isSuperAdmin,
 }: {
   active: boolean;
   blocked: boolean;
   registered: boolean;
+  movedTo: string | null;
   isSuperAdmin?: boolean | undefined;
 }) {
   const { people: words, common } = useWords();
@@ -23,7 +25,8 @@ export function StateBadges({
           {words.states.blocked}
         </Badge>
       )}
-      {!active && !blocked && (
+      {movedTo !== null && <Badge title={words.states.movedWhy(movedTo)}>{words.states.moved}</Badge>}
+      {!active && !blocked && movedTo === null && (
         <Badge tone="warn" title={words.states.inactiveWhy}>
           {words.states.inactive}
         </Badge>

@@ -39,6 +39,8 @@ export const settings: typeof en = {
     title: 'Klíče',
     why: 'Klíče, kterými se ptají služby. Hodnoty se nikdy nezobrazují; mění se v',
     scopes: 'Smí',
+    applications: 'V aplikacích',
+    everyApplication: 'všechny aplikace',
     lastUsed: 'Naposledy použit',
     none: 'Není nastaven žádný interní klíč: přijímá se jen místní klíč vývojového spuštění.',
     scope: {

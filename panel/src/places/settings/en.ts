@@ -38,6 +38,8 @@ export const settings = {
     title: 'Keys',
     why: 'Keys with which backends ask. Values are never shown; change them in',
     scopes: 'May',
+    applications: 'In',
+    everyApplication: 'all applications',
     lastUsed: 'Last used',
     none: 'No internal key is configured: only the local key of a development start is accepted.',
     scope: {

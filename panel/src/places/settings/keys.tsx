@@ -8,7 +8,7 @@ import css from './settings.module.css';
 
 type Key = Item<'GET /api/admin/keys'>;
 
-/** Keys of backends: what each may do, and when it was used last. Never a value. */
+/** Keys of backends: what each may do and in which applications, and when it was used last. Never a value. */
 export function Keys() {
   const { settings, common } = useWords();
   const words = settings.keys;
@@ -28,6 +28,20 @@ export function Keys() {
         </span>
       ),
       csv: ({ scopes }) => scopes.join(' '),
+    },
+    {
+      title: words.applications,
+      cell: ({ apps }) =>
+        apps === null ? (
+          words.everyApplication
+        ) : (
+          <span className={css.badges}>
+            {apps.map((app) => (
+              <Badge key={app}>{app}</Badge>
+            ))}
+          </span>
+        ),
+      csv: ({ apps }) => (apps === null ? words.everyApplication : apps.join(' ')),
     },
     {
       title: words.lastUsed,

@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { saveCsv } from '../../api/csv.ts';
 import { asError } from '../../api/error.ts';
@@ -15,6 +14,8 @@ import { useWords } from '../../words/words.ts';
 import { personPath } from '../people/address.ts';
 import css from './sign-in.module.css';
 import type { ProviderEvents } from './status.ts';
+import { reasonOf, Table } from './table.tsx';
+import { WaitingCards } from './waiting.tsx';
 
 const TONES = {
   applied: 'good',
@@ -35,7 +36,7 @@ export function Events() {
   const read = useRead('GET /api/idp/admin/events', {});
   if (read.isPending) return <Loading rows={6} />;
   if (read.data === undefined) return <Problem error={asError(read.error)} onRetry={() => void read.refetch()} />;
-  const { events, fallbacks, unknownOrganizations } = read.data.data;
+  const { events, fallbacks, unknownOrganizations, unresolved, emailChanges } = read.data.data;
   const wanted = q.toLowerCase();
   const shown = events.filter((event) => {
     const text = [event.eventType, event.email, event.orgId, event.reason].join('\n').toLowerCase();
@@ -43,6 +44,7 @@ export function Events() {
   });
   return (
     <>
+      <WaitingCards unresolved={unresolved} emailChanges={emailChanges} />
       <Counts fallbacks={fallbacks} unknownOrganizations={unknownOrganizations} />
       <Toolbar>
         <SearchField label={common.search} value={q} onText={(text) => filters.set({ q: text })} />
@@ -106,10 +108,6 @@ function EventTable({ events }: { events: ProviderEvents['events'] }) {
   );
 }
 
-function reasonOf(reason: string, known: Readonly<Record<string, string>>): ReactNode {
-  return known[reason] ?? <code>{reason}</code>;
-}
-
 /** Mails in the provider's own words, and those of organizations that no brand sends for. */
 function Counts({ fallbacks, unknownOrganizations }: Pick<ProviderEvents, 'fallbacks' | 'unknownOrganizations'>) {
   const { signIn: words } = useWords();
@@ -151,25 +149,5 @@ function Counts({ fallbacks, unknownOrganizations }: Pick<ProviderEvents, 'fallb
         </Card>
       )}
     </div>
-  );
-}
-
-export function Table({ label, heads, children }: { label: string; heads: readonly string[]; children: ReactNode }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keyboard
-    <section className={css.scroller} aria-label={label} tabIndex={0}>
-      <table className={css.table}>
-        <thead>
-          <tr>
-            {heads.map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
-    </section>
   );
 }

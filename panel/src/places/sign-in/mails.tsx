@@ -6,10 +6,10 @@ import { Card } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { PANEL_APP } from '../../shell/panel-app.ts';
 import { useWords } from '../../words/words.ts';
-import { Table } from './events.tsx';
 import { cellsOf, localesOf, MAILS } from './mail-matrix.ts';
 import { RefusedMails } from './refused-mails.tsx';
 import css from './sign-in.module.css';
+import { Table } from './table.tsx';
 
 /** Which mail of the provider is written by which template, by language; and which brand sends it. */
 export function Mails() {

@@ -10,8 +10,8 @@ import { Card } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { useWords } from '../../words/words.ts';
 import { personPath } from '../people/address.ts';
-import { Table } from './events.tsx';
 import css from './sign-in.module.css';
+import { Table } from './table.tsx';
 
 type RefusedMail = Out<'GET /api/idp/admin/mails'>['mails'][number];
 

@@ -43,6 +43,7 @@ export function Status() {
       </ol>
       <div className={css.cards}>
         <MailProvider provider={facts.notificationProvider} isReachable={facts.health.status === 'ok'} />
+        <EventActions isReachable={facts.health.status === 'ok'} />
         <Reconciliation isReachable={facts.health.status === 'ok'} />
         <Discovery isConfigured={facts.health.status !== 'not_configured'} />
       </div>
@@ -87,6 +88,30 @@ function StepRow({ step, isNext }: { step: Step; isNext: boolean }) {
         )}
       </div>
     </li>
+  );
+}
+
+/** Lets the provider send its own events here. It can be repeated, and says nothing of how it is: `usher doctor` does. */
+function EventActions({ isReachable }: { isReachable: boolean }) {
+  const { signIn: words } = useWords();
+  const writing = useWrite({ done: words.eventsSetUp, refreshes: ['/api/idp'] });
+  return (
+    <Card title={words.eventActions} actions={<Link href="/sign-in/events">{words.views.events}</Link>}>
+      <p className={css.soft}>{words.eventActionsWhy}</p>
+      <Problem error={writing.error} />
+      {isReachable ? (
+        <div className={css.acts}>
+          <Button
+            busy={writing.busy}
+            onClick={() => void writing.run(() => call('POST /api/idp/admin/actions/setup', {}))}
+          >
+            {words.setUpEvents}
+          </Button>
+        </div>
+      ) : (
+        <p className={css.soft}>{words.needsApi}</p>
+      )}
+    </Card>
   );
 }
 

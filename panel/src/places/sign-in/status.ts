@@ -29,6 +29,8 @@ export interface Facts {
   readonly events: ProviderEvents;
 }
 
+type Source = ProviderEvents['events'][number]['source'];
+
 const KEYS: Readonly<Record<StepName, readonly string[]>> = {
   tokens: ['auth.issuer', 'auth.audience'],
   panel: ['panel.clientId'],
@@ -41,7 +43,11 @@ const KEYS: Readonly<Record<StepName, readonly string[]>> = {
 
 export function stepsOf(facts: Facts): readonly Step[] {
   const { config, health, notificationProvider, events } = facts;
-  const last = (source: 'webhook' | 'mail') => events.events.find((event) => event.source === source)?.at ?? null;
+  const last = (...sources: readonly Source[]) =>
+    events.events.find(({ source }) => sources.includes(source))?.at ?? null;
+  const keysOfEvents = config.find(({ key }) => key === 'idp.eventSigningKeys')?.value;
+  // The provider's own events make a webhook needless: by a configured key, or by that of a set-up, which nobody shows.
+  const hearsEvents = isSet(keysOfEvents) || last('event') !== null;
   const wrong: Partial<Record<StepName, boolean>> = {
     api: health.status === 'unreachable',
     brands: events.unknownOrganizations.length > 0,
@@ -51,7 +57,8 @@ export function stepsOf(facts: Facts): readonly Step[] {
     brands: !notificationProvider.configured,
   };
   return STEPS.map((name): Step => {
-    const missing = KEYS[name].flatMap((key) => {
+    const needed = name === 'webhook' && hearsEvents ? [] : KEYS[name];
+    const missing = needed.flatMap((key) => {
       const found = config.find((value) => value.key === key);
       return found === undefined || isSet(found.value) ? [] : [{ key, variable: found.variable }];
     });
@@ -60,7 +67,7 @@ export function stepsOf(facts: Facts): readonly Step[] {
       name,
       state,
       missing,
-      lastAt: name === 'webhook' ? last('webhook') : name === 'mails' ? last('mail') : null,
+      lastAt: name === 'webhook' ? last('webhook', 'event') : name === 'mails' ? last('mail') : null,
     };
   });
 }
