@@ -310,6 +310,15 @@ describe('the direction of imports', () => {
     expect(cycles).toEqual([]);
   });
 
+  test('kysely is of the version that MikroORM asks for: its types are those of the transactions', () => {
+    const read = (path: string) => JSON.parse(readFileSync(join(SRC, '..', path), 'utf8'));
+    const asked = read('node_modules/@mikro-orm/sql/package.json').dependencies.kysely;
+    expect([read('package.json').dependencies.kysely, read('node_modules/kysely/package.json').version]).toEqual([
+      asked,
+      asked,
+    ]);
+  });
+
   test('the sources contain no barrels, and no file over 400 lines', () => {
     const written = files.filter((file) => !relative(SRC, file).startsWith('gen/'));
     expect(written.filter((file) => /(^|\/)(index|utils)\.ts$/.test(file))).toEqual([]);
