@@ -149,7 +149,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   'grpc-health-check': ['grpc'],
   express: ['gateway'],
   '@connectrpc/': ['gateway'],
-  'lru-cache': ['engine', 'identity', 'directory'],
+  'lru-cache': ['engine', 'identity', 'directory', 'outbound'],
   // The provider's side seals the cookie of its login with it.
   jose: ['identity', 'provider'],
   nodemailer: ['delivery'],

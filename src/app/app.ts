@@ -202,7 +202,7 @@ async function build(config: Config, base: Base): Promise<App> {
   const developmentSignIn = localIssuer === null ? null : createDevelopmentSignIn({ issuer: localIssuer, clock });
   const keyUses = new KeyUses({ database, keys, clock, log });
   closing.defer(() => keyUses.close());
-  const outbound = createOutbound({ clock });
+  const outbound = createOutbound({ clock, proxy: config.outbound });
   closing.defer(() => outbound.close());
   const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
   closing.defer(() => tokens.close());

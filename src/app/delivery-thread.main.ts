@@ -36,7 +36,7 @@ const database = await openDatabase({
   clock,
   log,
 });
-const outbound = createOutbound({ clock });
+const outbound = createOutbound({ clock, proxy: config.outbound });
 const bell = new DeliveryBell();
 let counted: Counted[] = [];
 const tell = (): void => {

@@ -5,7 +5,8 @@
 
 import { isIP } from 'node:net';
 import type { Config } from '../config/config.ts';
-import { isWithin, OutboundError, type Policy, readTarget } from '../outbound/outbound.ts';
+import { OutboundError, type Policy, readTarget } from '../outbound/outbound.ts';
+import { isWithinReach } from '../outbound/reach.ts';
 
 /** https on the internet; origins that the operator trusts, the issuer's among them; outside production this machine, too. */
 export function tokenPolicy({ production, auth, brands }: Pick<Config, 'production' | 'auth' | 'brands'>): Policy {
@@ -22,7 +23,7 @@ export function tokenUrlProblem(text: string, policy: Policy): string | null {
     const { url, reach } = readTarget(text, policy);
     if (text.includes('#')) return 'must have no fragment';
     const host = url.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(host) === 0 || isWithin(reach, host)) return null;
+    if (isIP(host) === 0 || isWithinReach(reach, host)) return null;
     return 'must not name an address that this service may not reach: list its origin in brands.tokenOrigins';
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;

@@ -11,7 +11,7 @@ export function defineDoctor(program: Command, context: Context): void {
     .command('doctor')
     .summary('check everything that the service depends on')
     .description(
-      'Checks the configuration, Node.js, the database, the identity provider, the SMTP server of each brand, push, files of secrets, certificates and ports, beside a running service or without one. It sends no mail and changes nothing, unless a token endpoint renews a refresh token. Exits with 1 if a check failed.',
+      'Checks the configuration, Node.js, the database, the proxy of requests, the identity provider, the SMTP server of each brand, push, files of secrets, certificates and ports, beside a running service or without one. It sends no mail and changes nothing, unless a token endpoint renews a refresh token. Exits with 1 if a check failed.',
     )
     .action(async (_: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
@@ -42,7 +42,8 @@ async function examine({ io }: Context, options: GlobalOptions): Promise<readonl
     const file = options.config ?? io.env.USHER_CONFIG;
     const named = [file, ...fileVariables().map((variable) => io.env[variable])];
     const secretFiles = named.flatMap((path) => (path === undefined || path === '' ? [] : [path]));
-    return await io.doctor({ config: { ...config, dataDir: dataDirOf(io, config) }, cwd: io.cwd, secretFiles });
+    const { env, cwd } = io;
+    return await io.doctor({ config: { ...config, dataDir: dataDirOf(io, config) }, env, cwd, secretFiles });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     // Nothing else can be looked at without it.

@@ -32,6 +32,7 @@ export type Demo = (options: { config: Config }) => Promise<unknown>;
 /** The body of `usher doctor`: app/doctor/doctor.ts. Resolves to what was found. */
 export type Doctor = (options: {
   config: Config;
+  env: Readonly<Record<string, string | undefined>>;
   cwd: string;
   /** The configuration file and those of secrets. */
   secretFiles: readonly string[];

@@ -256,6 +256,20 @@ export const KEYS = keys({
       about: "Added to the browsers' push services: [Mail and push](mail-and-push.md).",
     },
   ),
+  'outbound.proxy': key(kind.proxyUrl, {
+    example: 'http://name:password@proxy.example.com:3128',
+    default: null,
+    otherwise: 'none: requests leave directly',
+    secret: true,
+    about:
+      'The proxy of all HTTP requests that Usher sends. Variables such as `HTTPS_PROXY` are not read: [Requests that leave](secure.md#requests-that-leave).',
+  }),
+  'outbound.noProxy': key(kind.list(kind.exemptHost), {
+    example: 'idp.internal,.corp.example.com',
+    default: [],
+    about:
+      'Hosts that are reached without it: names and addresses as the URL has them, `.example.com` for all names below that.',
+  }),
   'entities.allowedOrigins': key(kind.origins, {
     example: 'https://billing.example.com',
     default: [],

@@ -1,7 +1,9 @@
 /** The rows of the configuration table and the kinds of values. Every problem completes a sentence that begins with the key. */
 
+import { isIP, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { isApplicationCode, normalizeEmail } from '../base/grammar.ts';
+import { hostName } from '../base/host-names.ts';
 import { trimEnd } from '../base/trim.ts';
 
 /** The values of the keys above one in the table, by key; `production` is NODE_ENV. */
@@ -106,6 +108,16 @@ export const ownOrigin = matching(
     return `must be scheme, host and port alone: set ${parsed.origin}, and have the proxy lead that address here without a path`;
   },
 ).overwrite((value) => trimEnd(value, '/'));
+/** Where requests leave by: scheme, host and port, and credentials as HTTP Basic can send them (RFC 7617 2). */
+export const proxyUrl = matching(
+  isProxyUrl,
+  'must be an http:// or https:// URL of host and port alone, with name and password where the proxy asks for them',
+);
+/** A host as `hostName` writes it, or `.example.com` for all names below that. */
+export const exemptHost = matching(
+  (value) => exemptOf(value) !== null,
+  'must be a host name or an address, or .example.com for all names below it; without scheme, port, path and *',
+).overwrite((value) => exemptOf(value) ?? value);
 export const origins = list(
   matching(
     (value) => isHttpUrl(value) && URL.parse(value)?.origin === value,
@@ -165,6 +177,32 @@ export const authorizeParams: z.ZodType<Readonly<Record<string, string>>> = z
       if (OWN_PARAMETERS.has(name)) context.addIssue({ code: 'custom', message });
     }
   });
+
+function isProxyUrl(value: string): boolean {
+  const url = /^https?:\/\//i.test(value) && !/[?#]/.test(value) ? URL.parse(value) : null;
+  if (url === null || url.pathname !== '/' || (url.username === '' && url.password !== '')) return false;
+  try {
+    const [name, password] = [decodeURIComponent(url.username), decodeURIComponent(url.password)];
+    return !name.includes(':') && !/\p{Cc}/u.test(name + password);
+  } catch {
+    // A percent sign that encodes nothing.
+    return false;
+  }
+}
+
+function exemptOf(value: string): string | null {
+  const below = value.startsWith('.');
+  const bare = below ? value.slice(1) : value;
+  if (/^\.|\.\./.test(bare)) return null;
+  const url = /^(?:\[[^\]]*\]|[^\s:/?#@\\*%[\]]+)$/.test(bare) || isIPv6(bare) ? hostUrl(bare) : null;
+  if (url === null) return null;
+  const name = hostName(url);
+  return below && isIP(name) !== 0 ? null : `${below ? '.' : ''}${name}`;
+}
+
+function hostUrl(host: string): URL | null {
+  return URL.parse(`http://${isIPv6(host) ? `[${host}]` : host}/`);
+}
 
 function isHttpUrl(value: string): boolean {
   const parsed = URL.parse(value);

@@ -1,10 +1,8 @@
 /** The contact that push services are told (RFC 8292 2.1): services refuse every push of one that they cannot reach. */
 
 import { isIP } from 'node:net';
+import { isPrivateName } from '../base/host-names.ts';
 import type { Config, Fault } from '../config/config.ts';
-
-/** Names that lead nowhere outside of one network (RFC 6761, 6762, 8375). */
-const PRIVATE = ['localhost', 'local', 'invalid', 'test', 'internal', 'localdomain', 'lan', 'home.arpa'];
 
 /** Why push services may refuse the subject; null for a `mailto:` or `https:` of a public name. */
 export function subjectProblem(subject: string): string | null {
@@ -15,8 +13,7 @@ export function subjectProblem(subject: string): string | null {
   const host = hostOf(url);
   if (isIP(host.replace(/^\[|\]$/g, '')) !== 0 || /^\[|[^a-z0-9.-]|^$/.test(host))
     return 'must name a public host, not an address';
-  if (!host.includes('.') || PRIVATE.some((name) => host === name || host.endsWith(`.${name}`)))
-    return `must name a public host, not ${host}`;
+  if (isPrivateName(host)) return `must name a public host, not ${host}`;
   return null;
 }
 

@@ -176,6 +176,8 @@ function saidIn(body: Buffer, endpoint: string): string {
 const FAILED: Readonly<Record<OutboundReason, PushOutcome>> = {
   refused_url: refused('push_endpoint_not_allowed'),
   refused_address: refused('push_address_not_allowed'),
+  // What the operator can mend: the push itself is as good as before.
+  proxy_refused: later('push_proxy_refused'),
   unreachable: later('push_unreachable'),
   timeout: later('push_timeout'),
   aborted: later('push_aborted'),

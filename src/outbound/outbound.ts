@@ -1,19 +1,22 @@
 /**
  * The only way out for HTTP requests. The address that the socket is about to connect to decides, not the text of a URL: names
  * that resolve to internal addresses, resolvers that change their answer and odd spellings all end at that address.
- * No redirects, no compression, no proxy from the environment, one limit for time and one for size.
+ * No redirects, no compression, no proxy but the configured one (proxy.ts), one limit for time and one for size.
  */
 
-import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
+import { lookup as systemLookup } from 'node:dns';
 import type { Agent, Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/grammar.ts';
-import { type AddressKind, addressKind } from '../base/ip-address.ts';
 import { carried, inChild, markFailed, SpanKind } from '../base/tracing.ts';
+import { CONNECT_TIMEOUT_MS, createAgent, forEachReach, MAX_HEADER_BYTES, prepareOutbound } from './connections.ts';
+import { OutboundError } from './errors.ts';
+import { ProxyRoute, type ProxySettings, refusal } from './proxy.ts';
+import type { Reach, Resolve } from './reach.ts';
 
-/** How far a request may go: the internet only, this machine too, or the operator's own networks too. */
-export type Reach = 'internet' | 'loopback' | 'internal';
+export { prepareOutbound } from './connections.ts';
+export { OutboundError, type OutboundReason } from './errors.ts';
+export type { Reach, Resolve } from './reach.ts';
 
 /** The URLs that a kind of target may have. */
 export interface Policy {
@@ -32,30 +35,6 @@ export interface Policy {
 export const OPERATOR_POLICY: Policy = { reach: 'internal', http: true, anyPort: true, traced: true };
 /** Targets from users. */
 export const INTERNET_POLICY: Policy = { reach: 'internet', http: false, anyPort: false };
-
-export type OutboundReason =
-  /** Not a URL, not http(s), with credentials, or a scheme or port that the policy forbids. Nothing was sent. */
-  | 'refused_url'
-  /** Every address of the name is outside the policy's reach. Nothing was connected. */
-  | 'refused_address'
-  | 'unreachable'
-  | 'timeout'
-  | 'too_large'
-  | 'redirected'
-  /** Compressed although the request forbids it, or not HTTP. */
-  | 'bad_response'
-  | 'not_json'
-  | 'aborted';
-
-/** Why there is no response. The message contains no part of the URL, which may hold a user's secret. */
-export class OutboundError extends Error {
-  readonly reason: OutboundReason;
-  constructor(reason: OutboundReason, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = 'OutboundError';
-    this.reason = reason;
-  }
-}
 
 export interface OutboundRequest {
   readonly url: string;
@@ -87,62 +66,57 @@ export interface Outbound {
   close(): Promise<void>;
 }
 
-/** `dns.lookup` with `all`. */
-export type Resolve = (
-  hostname: string,
-  options: LookupOptions & { all: true },
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
-
-const MAX_HEADER_BYTES = 16 * 1024;
-const CONNECT_TIMEOUT_MS = 5000;
-const CONNECTIONS_PER_ORIGIN = 64;
-
 /** `resolve` is for tests. */
-export function createOutbound(options: { clock: Pick<Clock, 'after'>; resolve?: Resolve }): Outbound {
-  const resolve: Resolve = options.resolve ?? systemLookup;
+export function createOutbound(options: {
+  clock: Pick<Clock, 'after'>;
+  proxy: ProxySettings;
+  resolve?: Resolve;
+}): Outbound {
+  const ways = { resolve: systemLookup, ...options };
   let closed = false;
-  let opened: Promise<Record<Reach, Agent>> | undefined;
+  let opened: Promise<Ways> | undefined;
   return {
     async send(request) {
       const { url, reach } = readTarget(request.url, request.policy);
       if (closed) throw new OutboundError('unreachable', 'The service is shutting down.');
-      opened ??= openAgents(resolve);
-      const agents = await opened;
+      // undici is loaded with the first request: many installations never send one.
+      opened ??= openWays(ways);
+      const { agents, proxy } = await opened;
+      const by = proxy?.takes(url) ? proxy : null;
       const limit = startLimit(request, options.clock);
       try {
-        return await inExchange(url, request, () => exchange(agents[reach], url, request, limit.signal));
+        return await inExchange(url, request, async () => {
+          const way = by === null ? agents[reach] : await by.to(url, reach, limit.signal);
+          return await exchange(way, url, request, limit.signal);
+        });
       } catch (error) {
-        throw limit.reason() ?? toOutboundError(error);
+        throw limit.reason() ?? toOutboundError(error, url.protocol === 'http:' ? by : null);
       } finally {
         limit.end();
       }
     },
     async close() {
       closed = true;
-      const agents = await opened;
-      if (agents !== undefined) await Promise.all(Object.values(agents).map((agent) => agent.destroy()));
+      const held = await opened;
+      if (held === undefined) return;
+      await Promise.all([...Object.values(held.agents), held.proxy].map((one) => one?.destroy()));
     },
   };
 }
 
-/** Loads undici with the first request: many installations never send one. */
-async function openAgents(resolve: Resolve): Promise<Record<Reach, Agent>> {
-  const undici = await prepareOutbound();
-  // One pool for each reach: a connection that one policy opened is never lent to a narrower one.
-  return {
-    internet: createAgent(undici, 'internet', resolve),
-    loopback: createAgent(undici, 'loopback', resolve),
-    internal: createAgent(undici, 'internal', resolve),
-  };
+/** Straight to targets, and by the proxy. */
+interface Ways {
+  readonly agents: Record<Reach, Agent>;
+  readonly proxy: ProxyRoute | null;
 }
 
-/**
- * Loads what requests are sent with: some 50 ms in which this thread answers nobody. To be awaited before a listener opens where
- * requests will be sent; the first request does it otherwise.
- */
-export async function prepareOutbound(): Promise<Undici> {
-  return await import('undici');
+async function openWays(options: Parameters<typeof createOutbound>[0] & { resolve: Resolve }): Promise<Ways> {
+  const { proxy: url, noProxy } = options.proxy;
+  const undici = await prepareOutbound();
+  return {
+    agents: forEachReach((reach) => createAgent(undici, reach, options.resolve)),
+    proxy: url === null ? null : new ProxyRoute(undici, new URL(url), { ...options, noProxy }),
+  };
 }
 
 /** The URL and its reach, or OutboundError `refused_url`. Reads the text only; the address is checked when connecting. */
@@ -156,47 +130,6 @@ export function readTarget(text: string, policy: Policy): { url: URL; reach: Rea
   if (url.protocol === 'http:' && !policy.http) throw refuse('The URL must begin with https://.');
   if (url.port !== '' && !policy.anyPort) throw refuse('The URL must not name a port.');
   return { url, reach: policy.reach };
-}
-
-type Undici = Pick<typeof import('undici'), 'Agent' | 'buildConnector'>;
-
-const ALLOWED: Record<Reach, ReadonlySet<AddressKind>> = {
-  internet: new Set(['global']),
-  loopback: new Set(['global', 'loopback']),
-  internal: new Set(['global', 'loopback', 'private']),
-};
-
-/** Whether a literal address is one that requests of this reach may connect to. */
-export function isWithin(reach: Reach, address: string): boolean {
-  return ALLOWED[reach].has(addressKind(address));
-}
-
-function createAgent({ Agent, buildConnector }: Undici, reach: Reach, resolve: Resolve): Agent {
-  const refused = () => new OutboundError('refused_address', "The target's address is not allowed for this request.");
-  const mayConnect = (address: string) => isWithin(reach, address);
-  const lookup: LookupFunction = (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error !== null) return callback(error, []);
-      const fit = addresses.filter(({ address }) => mayConnect(address));
-      const first = fit[0];
-      if (first === undefined) return callback(refused(), []);
-      // The socket connects to the addresses returned here; the name is not resolved again.
-      return options.all === true ? callback(null, fit) : callback(null, first.address, first.family);
-    });
-  };
-  const connect = buildConnector({ lookup, timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false });
-  return new Agent({
-    // For a literal address undici makes no look-up.
-    connect: (target, callback) => {
-      if (isIP(target.hostname) !== 0 && !mayConnect(target.hostname)) return callback(refused(), null);
-      return connect(target, callback);
-    },
-    connections: CONNECTIONS_PER_ORIGIN,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    // Only the limit of the whole exchange counts.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
 }
 
 /** The span of an exchange names the host alone: a path may hold a user's secret. */
@@ -219,12 +152,12 @@ function inExchange(
 }
 
 async function exchange(
-  agent: Agent,
+  way: Dispatcher,
   url: URL,
   request: OutboundRequest,
   signal: AbortSignal,
 ): Promise<OutboundResponse> {
-  const response = await begin(agent, url, request, signal);
+  const response = await begin(way, url, request, signal);
   const { statusCode: status, body } = response;
   const headers = new Map(
     Object.entries(response.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
@@ -246,7 +179,7 @@ async function exchange(
   return { status, header: (name) => headers.get(name), body: whole, json: () => readJson(whole) };
 }
 
-async function begin(agent: Agent, url: URL, request: OutboundRequest, signal: AbortSignal) {
+async function begin(way: Dispatcher, url: URL, request: OutboundRequest, signal: AbortSignal) {
   const method = request.method ?? 'GET';
   const options: Dispatcher.RequestOptions = {
     origin: url.origin,
@@ -262,11 +195,11 @@ async function begin(agent: Agent, url: URL, request: OutboundRequest, signal: A
     signal,
   };
   try {
-    return await agent.request(options);
+    return await way.request(options);
   } catch (error) {
     // The peer closed a kept connection meanwhile (RFC 9112 9.5): safe to repeat a request that only reads.
     if (method !== 'GET' || !CLOSED_BY_PEER.has(codeOf(error)) || signal.aborted) throw error;
-    return await agent.request(options);
+    return await way.request(options);
   }
 }
 
@@ -321,20 +254,27 @@ function startLimit(request: OutboundRequest, clock: Pick<Clock, 'after'>) {
 
 const CLOSED_BY_PEER: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
-function toOutboundError(error: unknown): OutboundError {
+/** `forwarder`: the proxy that reads the request itself, as it does one without TLS; every connection is with it. */
+function toOutboundError(error: unknown, forwarder: Pick<ProxyRoute, 'host'> | null): OutboundError {
   if (error instanceof OutboundError) return error;
   const code = codeOf(error);
+  const peer = forwarder === null ? 'The target' : `The proxy ${forwarder.host}`;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') {
-    return new OutboundError('timeout', `There was no connection within ${CONNECT_TIMEOUT_MS} ms.`, error);
+    const what = forwarder === null ? 'no connection' : `no connection with the proxy ${forwarder.host}`;
+    return new OutboundError('timeout', `There was ${what} within ${CONNECT_TIMEOUT_MS} ms.`, error);
   }
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new OutboundError('too_large', `The answer's headers are larger than ${MAX_HEADER_BYTES} bytes.`, error);
   }
   if (error instanceof Error && error.name === 'HTTPParserError') {
-    return new OutboundError('bad_response', 'The target does not speak HTTP.', error);
+    return new OutboundError('bad_response', `${peer} does not speak HTTP.`, error);
   }
-  if (code === 'UND_ERR_INVALID_ARG') return new OutboundError('refused_url', 'The request cannot be sent.', error);
-  return new OutboundError('unreachable', 'The target cannot be reached.', error);
+  if (code === 'UND_ERR_INVALID_ARG') {
+    // Only so does the library tell that a proxy wants other credentials.
+    if (forwarder !== null && (error as Error).message.includes('(407)')) return refusal(forwarder.host, 407);
+    return new OutboundError('refused_url', 'The request cannot be sent.', error);
+  }
+  return new OutboundError('unreachable', `${peer} cannot be reached.`, error);
 }
 
 function codeOf(error: unknown): string {

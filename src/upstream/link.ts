@@ -45,6 +45,8 @@ const OPTIONS = {
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1000,
   'grpc.enable_retries': 0,
+  // Else variables of the environment would decide who hears the key (docs/reference/service.md#requests-that-leave).
+  'grpc.enable_http_proxy': 0,
   'grpc.use_local_subchannel_pool': 1,
   'grpc.max_receive_message_length': MAX_FACTS,
 };

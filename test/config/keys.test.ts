@@ -115,6 +115,17 @@ const PROMISED: Readonly<Record<string, Row>> = {
   'idp.signatureScheme': row('IDP_SIGNATURE_SCHEME', 'either', 'body', 'body'),
   'idp.orgToApp': row('IDP_ORG_TO_APP', {}, '{"1":"billing"}', { 1: 'billing' }, { inFile: { 1: 'billing' } }),
   'idp.clientId': row('IDP_CLIENT_ID', null, 'client', 'client'),
+  'outbound.proxy': row(
+    'OUTBOUND_PROXY',
+    null,
+    'https://ada:secret-of-a-proxy@proxy:3128',
+    'https://ada:secret-of-a-proxy@proxy:3128',
+  ),
+  'outbound.noProxy': row('OUTBOUND_NO_PROXY', [], 'IDP.internal, .corp.example.com, ::1', [
+    'idp.internal',
+    '.corp.example.com',
+    '::1',
+  ]),
   'idp.clientSecret': row('IDP_CLIENT_SECRET', null, 'secret-of-another', 'secret-of-another'),
   'idp.devLogin': row('IDP_DEV_LOGIN', true, 'false', false, { inProduction: false }),
   'brands.tokenOrigins': row('BRANDS_TOKEN_ORIGINS', [], 'https://l.internal:8443', ['https://l.internal:8443']),

@@ -69,7 +69,7 @@ describe('pushes never reach internal addresses', () => {
         addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
       );
     };
-    const outbound = createOutbound({ clock: systemClock, resolve });
+    const outbound = createOutbound({ clock: systemClock, proxy: { proxy: null, noProxy: [] }, resolve });
     const rules = createEndpointRules(allowed, false);
     const sender = new PushSender({
       outbound,

@@ -77,7 +77,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const tokens = createTokens({
     auth,
     local: issuer,
-    outbound: createOutbound({ clock: systemClock }),
+    outbound: createOutbound({ clock: systemClock, proxy: { proxy: null, noProxy: [] } }),
     clock: systemClock,
     log,
   });

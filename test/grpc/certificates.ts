@@ -3,8 +3,8 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:cry
 /** A certificate authority for one test: nothing is kept, and no tool but Node is needed. */
 export interface Authority {
   cert: string;
-  /** A certificate for 127.0.0.1, ::1 and localhost, usable by servers and clients. */
-  issue(name: string): { cert: string; key: string };
+  /** A certificate for 127.0.0.1, ::1 and localhost, or other names in place of that one, usable by servers and clients. */
+  issue(name: string, hosts?: readonly string[]): { cert: string; key: string };
 }
 
 export function createAuthority(name: string): Authority {
@@ -15,13 +15,14 @@ export function createAuthority(name: string): Authority {
     issuer: name,
     signer: keys.privateKey,
     ca: true,
+    hosts: [],
   });
   return {
     cert,
-    issue(subject) {
+    issue(subject, hosts = ['localhost']) {
       const { publicKey, privateKey } = newKeys();
       return {
-        cert: certificate({ subject, publicKey, issuer: name, signer: keys.privateKey, ca: false }),
+        cert: certificate({ subject, publicKey, issuer: name, signer: keys.privateKey, ca: false, hosts }),
         key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
       };
     },
@@ -53,10 +54,11 @@ interface Contents {
   issuer: string;
   signer: KeyObject;
   ca: boolean;
+  hosts: readonly string[];
 }
 
 /** X.509 v3 (RFC 5280, 4.1), valid from yesterday for a week. */
-function certificate({ subject, publicKey, issuer, signer, ca }: Contents): string {
+function certificate({ subject, publicKey, issuer, signer, ca, hosts }: Contents): string {
   const distinguished = (name: string) =>
     der(SEQUENCE, der(SET, der(SEQUENCE, COMMON_NAME, der(0x0c, Buffer.from(name)))));
   const day = 86_400_000;
@@ -66,7 +68,7 @@ function certificate({ subject, publicKey, issuer, signer, ca }: Contents): stri
   };
   const altNames = der(
     SEQUENCE,
-    der(0x82, Buffer.from('localhost')),
+    ...hosts.map((host) => der(0x82, Buffer.from(host))),
     der(0x87, Buffer.from([127, 0, 0, 1])),
     der(0x87, Buffer.concat([Buffer.alloc(15), Buffer.from([1])])),
   );

@@ -21,7 +21,7 @@ export function believe(
 ): Harness {
   const { speed = 1, ...rest } = options;
   const clock = new ManualClock({ speed });
-  const outbound = createOutbound({ clock });
+  const outbound = createOutbound({ clock, proxy: { proxy: null, noProxy: [] } });
   const warnings: string[] = [];
   const tokens = createTokens({
     auth: {

@@ -28,7 +28,7 @@ function believe(local: LocalIssuer): Tokens {
   return createTokens({
     auth: { ...AUTH, algorithms: ['RS256'] },
     local,
-    outbound: createOutbound({ clock }),
+    outbound: createOutbound({ clock, proxy: { proxy: null, noProxy: [] } }),
     clock,
     log: { warn: () => undefined },
   });

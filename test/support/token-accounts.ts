@@ -16,7 +16,7 @@ export const NO_TURNS: RefreshTurns = {
 /** Tokens by requests of their own outbound client. */
 export function accessTokens(options: Partial<AccessTokensOptions> = {}): AccessTokens {
   return new AccessTokens({
-    outbound: createOutbound({ clock: systemClock }),
+    outbound: createOutbound({ clock: systemClock, proxy: { proxy: null, noProxy: [] } }),
     policy: LOOPBACK,
     clock: systemClock,
     turns: NO_TURNS,

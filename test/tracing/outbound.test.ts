@@ -34,7 +34,7 @@ beforeAll(async () => {
     import('../../src/base/clock.ts'),
     import('../../src/base/telemetry.ts'),
   ]);
-  [outbound, operator] = [createOutbound({ clock: systemClock }), OPERATOR_POLICY];
+  [outbound, operator] = [createOutbound({ clock: systemClock, proxy: { proxy: null, noProxy: [] } }), OPERATOR_POLICY];
   log = createLogger('info', {
     write: (line) => {
       logged += line;

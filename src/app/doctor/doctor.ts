@@ -9,28 +9,32 @@ import { checkCertificates, checkFiles, checkNode, checkPorts, type Files } from
 import { checkMail } from './mail.ts';
 import { checkProvider, checkPush } from './network.ts';
 import { checkOrganizations } from './organizations.ts';
+import { checkOutbound } from './proxy.ts';
 
 /** The longest that one check may take. */
 const LIMIT_MS = 15_000;
 
 export interface DoctorOptions extends Files {
   readonly config: Config;
+  /** Variables that other programs read. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** For tests. */
   readonly limitMs?: number;
 }
 
 /** Every check runs at once; its findings stand together, in this order. Never rejects. */
-export async function examine({ config, limitMs = LIMIT_MS, ...files }: DoctorOptions): Promise<Finding[]> {
-  const outbound = createOutbound({ clock });
+export async function examine({ config, env, limitMs = LIMIT_MS, ...files }: DoctorOptions): Promise<Finding[]> {
+  const outbound = createOutbound({ clock, proxy: config.outbound });
   const isEdge = config.upstream.address !== null;
   const isDevelopment = !config.production;
   const checks: readonly [string, boolean, (to: Findings) => void | Promise<void>][] = [
     ['node', true, (to) => checkNode(to)],
     ['database', !isEdge, (to) => checkDatabase(config, to)],
+    ['outbound', !isEdge, (to) => checkOutbound(config, { outbound, env }, to)],
     ['provider', !isEdge, (to) => checkProvider(config, { outbound, isDevelopment }, to)],
     ['accounts', !isEdge, (to) => checkOrganizations(config, to)],
     ['mail', !isEdge, (to) => checkMail(config, { outbound }, to)],
-    ['push', !isEdge, (to) => checkPush(config, to)],
+    ['push', !isEdge, (to) => checkPush(config, outbound, to)],
     ['files', true, (to) => checkFiles(config, files, to)],
     ['certificates', true, (to) => checkCertificates(config, to)],
     ['listeners', true, (to) => checkPorts(config, to)],

@@ -6,6 +6,7 @@ import { createProvider } from '../../identity/provider.ts';
 import { OPERATOR_POLICY, type Outbound } from '../../outbound/outbound.ts';
 import type { Findings } from './finding.ts';
 import { checkCalls } from './provider-calls.ts';
+import { problemOf } from './proxy.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 256 * 1024;
@@ -60,7 +61,8 @@ async function checkApi(url: string, outbound: Outbound, to: Findings): Promise<
 
 const PUSH_HOSTS = ['fcm.googleapis.com', 'updates.push.services.mozilla.com', 'web.push.apple.com'];
 
-export async function checkPush({ push, production }: Config, to: Findings): Promise<void> {
+export async function checkPush(config: Config, outbound: Outbound, to: Findings): Promise<void> {
+  const { push, production } = config;
   if (push.publicKey === null) {
     if (production) to.warn('no VAPID keys: push answers 503', 'Set push.publicKey, push.privateKey and push.subject.');
     else to.ok('the VAPID pair in dataDir, for development');
@@ -71,6 +73,19 @@ export async function checkPush({ push, production }: Config, to: Findings): Pro
   const problem = push.subject === null ? null : subjectProblem(push.subject);
   if (problem !== null)
     to.warn(`push.subject ${problem}`, 'Set push.subject to an address that push services can write to.');
+  if (config.outbound.proxy === null) await checkNames(to);
+  else await checkByProxy(outbound, to);
+}
+
+/** The proxy looks their names up. */
+async function checkByProxy(outbound: Outbound, to: Findings): Promise<void> {
+  const problems = await Promise.all(PUSH_HOSTS.map((host) => problemOf(outbound, `https://${host}/`)));
+  const missing = PUSH_HOSTS.flatMap((host, at) => (problems[at] === null ? [] : [`${host} (${problems[at]})`]));
+  if (missing.length === 0) to.ok('push services answer by the proxy');
+  else to.warn(`not reached: ${missing.join(', ')}`, 'Let the proxy pass requests to them, or pushes fail.');
+}
+
+async function checkNames(to: Findings): Promise<void> {
   const found = await Promise.allSettled(PUSH_HOSTS.map((host) => lookup(host)));
   const missing = PUSH_HOSTS.filter((_, index) => found[index]?.status === 'rejected');
   if (missing.length === 0) to.ok('the names of push services are found');

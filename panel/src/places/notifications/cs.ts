@@ -145,6 +145,7 @@ export const notifications: typeof en = {
     push_throttled: ['Služba push žádá o čas', 'Příliš mnoho zpráv najednou. Opakuje se samo.'],
     push_service_failed: ['Služba push má potíže', 'Odpověděla chybou. Opakuje se samo.'],
     push_unreachable: ['Služba push není dostupná', 'Nelze se připojit. Opakuje se samo.'],
+    push_proxy_refused: ['Proxy odmítá', 'Proxy odchozích požadavků jej nepropouští. Opakuje se samo.'],
     push_timeout: ['Služba push neodpověděla', 'Neodpověděla včas. Opakuje se samo.'],
     push_aborted: ['Přerušeno', 'Pokus byl přerušen. Opakuje se samo.'],
     push_rejected: ['Služba push odmítla', 'Tuto zprávu nepřijme.'],

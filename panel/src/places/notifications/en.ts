@@ -153,6 +153,7 @@ export const notifications = {
     push_throttled: ['Push service asks to wait', 'Too many pushes at once. It is tried again by itself.'],
     push_service_failed: ['Push service in trouble', 'The push service answered with an error. It is tried again.'],
     push_unreachable: ['Push service not reachable', 'No connection to the push service. It is tried again.'],
+    push_proxy_refused: ['Proxy refuses', 'The proxy of outgoing requests does not let it pass. It is tried again.'],
     push_timeout: ['Push service did not answer', 'No answer in time. It is tried again.'],
     push_aborted: ['Interrupted', 'The attempt was cut off. It is tried again.'],
     push_rejected: ['Refused by the push service', 'The push service does not take this push.'],
