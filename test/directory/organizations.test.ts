@@ -196,4 +196,21 @@ describe('the first token of an address that rules (auth.bindFirst)', () => {
     expect(await come(after, 's1@example.com', 'first', 'corp')).toBe(CONFLICT);
     expect(await come(after, 's1@example.com', 'second', 'corp')).toBe('200');
   });
+
+  test('an account that was bound before its address had a right must have shown that it may rule', async () => {
+    const usher = await start();
+    expect(await come(usher, 'ann@example.com', 'ann', 'corp')).toBe('200');
+    expect(await come(usher, 'bob@example.com', 'bob', 'customer')).toBe('200');
+    for (const email of ['ann@example.com', 'bob@example.com']) {
+      await usher.app.database.change((tx) => addSuperadmin(tx, email));
+    }
+    const answers = async (email: string, sub: string, organization: string) => {
+      const rest = await as(usher, email, sub, organization);
+      const asked = await rest.post('/api/profile/me/check', { app: 'auth', permission: 'panel.access' });
+      return [asked.status, (await rest.get('/api/users')).status, (await rest.get('/api/profile/me')).status];
+    };
+    // A second organization was known when the first token of this one came.
+    expect(await answers('bob@example.com', 'bob', 'customer')).toEqual([403, 403, 403]);
+    expect(await answers('ann@example.com', 'ann', 'corp')).toEqual([200, 200, 200]);
+  });
 });

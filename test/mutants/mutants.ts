@@ -11,6 +11,7 @@ import { MAIL_ACCOUNTS } from './mail-accounts.ts';
 import type { Mutant } from './mutant.ts';
 import { OPERATIONS } from './operations.ts';
 import { PANEL } from './panel.ts';
+import { PROVIDER } from './provider.ts';
 import { QUESTIONS } from './questions.ts';
 import { REPLICAS } from './replicas.ts';
 import { RETENTION } from './retention.ts';
@@ -34,6 +35,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...SENDING,
   ...OUTSIDE,
   ...MAIL_ACCOUNTS,
+  ...PROVIDER,
   ...FRONT,
   ...PANEL,
   ...OPERATIONS,
