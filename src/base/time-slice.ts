@@ -4,6 +4,7 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
+import type { Sliced } from './slices.ts';
 
 /** The duration of a slice. */
 export const SLICE_MS = 1;
@@ -58,6 +59,17 @@ export class TimeSlicer {
     await REQUESTS.turn();
     this.#steps = 1;
     this.#until = performance.now() + SLICE_MS;
+  }
+}
+
+/** Does work that can be interrupted, in slices. */
+export async function inSlices<R>(work: Sliced<R>): Promise<R> {
+  const pieces = new TimeSlicer();
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+    const turn = pieces.next();
+    if (turn !== undefined) await turn;
   }
 }
 

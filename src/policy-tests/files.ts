@@ -1,6 +1,7 @@
 /** Files of policy tests (docs/reference/command-line.md#policy-tests): cases, and the manifest that they are run against. */
 
 import { z } from 'zod';
+import { atOnce } from '../base/slices.ts';
 import { Faults, isMap } from '../catalog/manifest/faults.ts';
 import { type Manifest, present } from '../catalog/manifest/format.ts';
 import { planNotificationTypes } from '../catalog/manifest/notification-types.ts';
@@ -64,10 +65,10 @@ export async function manifestOf(name: string, text: string): Promise<Manifest> 
   if (manifest === null || issues.length > 0) throw new UnreadableTests(name, 'has faults', issues);
   const faults = new Faults();
   checkStandalone(manifest, faults);
-  const { removed } = planNotificationTypes(new Map(), manifest, false, faults);
+  const { removed } = atOnce(planNotificationTypes(new Map(), manifest, false, faults));
   const languages = new Set(present(manifest.templates).map(({ locale }) => locale));
   const given = { manifest, prune: false, languages, types: new Set<string>(), removedTypes: removed };
-  planTemplates(new Map(), given, faults);
+  atOnce(planTemplates(new Map(), given, faults));
   const refused = faults.list.filter(({ code }) => !OF_NEW_OVERRIDES.includes(code));
   if (refused.length > 0) throw new UnreadableTests(name, 'has faults', placed(text, places, refused));
   return manifest;

@@ -435,4 +435,19 @@ export const OUTSIDE: readonly Mutant[] = [
     'persistence/change',
     'doors/differential',
   ),
+  mutant(
+    'long lists are worked on without letting others run',
+    'base/slices.ts',
+    'if (at % STEPS === 0) yield;',
+    '',
+    'base/slices',
+    'catalog/manifest/slices',
+  ),
+  mutant(
+    'work in slices takes no turns',
+    'base/time-slice.ts',
+    'if (turn !== undefined) await turn;',
+    '',
+    'base/slices',
+  ),
 ];

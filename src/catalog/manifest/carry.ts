@@ -2,6 +2,8 @@
 
 import { unavailable } from '../../base/errors.ts';
 import { byCodeUnit } from '../../base/order.ts';
+import { each, type Sliced, sorted } from '../../base/slices.ts';
+import { inSlices, TimeSlicer } from '../../base/time-slice.ts';
 import { insertApplication, replaceLanguages, updateApplication } from '../../persistence/catalog/applications.ts';
 import { holdLanguages } from '../../persistence/catalog/languages.ts';
 import {
@@ -34,7 +36,7 @@ import type { ManifestPermission } from './format.ts';
 import { toLevel } from './load.ts';
 import type { Plan } from './plan.ts';
 import type { Override } from './state.ts';
-import type { Kind, RecordOf, StepOf } from './steps.ts';
+import type { Kind, RecordOf, Step, StepOf } from './steps.ts';
 
 /** Called after each statement with the number of steps done and their total. */
 export type Progress = (done: number, total: number) => void;
@@ -46,24 +48,24 @@ export async function carryOut(tx: Tx, plan: Plan, onProgress: Progress): Promis
   const app = await carryApplication(tx, plan, work);
 
   // Records are removed before the records that they refer to.
-  await work.each(removed(steps.override), (rows) => deleteOverrides(tx, app, rows));
-  await work.each(removed(steps.assignment), (rows) => deleteAssignments(tx, app, rows));
-  await work.each(removed(steps.admin), (rows) =>
+  await work.each(steps.override, removed, (rows) => deleteOverrides(tx, app, rows));
+  await work.each(steps.assignment, removed, (rows) => deleteAssignments(tx, app, rows));
+  await work.each(steps.admin, removed, (rows) =>
     deleteAdmins(
       tx,
       app,
       rows.map(({ email }) => email),
     ),
   );
-  await work.quietly(lostRolePermissions(steps.role), (rows) => deleteRolePermissions(tx, app, rows));
-  await work.each(removed(steps.template), (rows) => deleteTemplates(tx, app, rows));
+  await work.quietly(steps.role, lostRolePermissions, (rows) => deleteRolePermissions(tx, app, rows));
+  await work.each(steps.template, removed, (rows) => deleteTemplates(tx, app, rows));
   for (const [kind, table] of [
     ['role', 'role'],
     ['permission', 'permission'],
     ['entity', 'entity'],
     ['notificationType', 'notification_type'],
   ] as const) {
-    await work.each(removed(steps[kind]), (rows) =>
+    await work.each(steps[kind], removed, (rows) =>
       deleteDefinitions(
         tx,
         table,
@@ -73,36 +75,48 @@ export async function carryOut(tx: Tx, plan: Plan, onProgress: Progress): Promis
     );
   }
 
-  await work.each(wanted(steps.entity), (rows) => putEntities(tx, app, rows));
-  await work.each(wanted(steps.permission), (rows) => putPermissions(tx, app, rows.map(permissionRow)));
-  await work.quietly(newParents(steps.permission), (rows) => putParents(tx, app, rows));
-  await work.each(wanted(steps.role), (rows) => putRoles(tx, app, rows));
-  await work.quietly(newRolePermissions(steps.role), (rows) => putRolePermissions(tx, app, rows));
+  await work.each(steps.entity, wanted, (rows) => putEntities(tx, app, rows));
+  await work.each(steps.permission, wanted, (rows) => putPermissions(tx, app, rows.map(permissionRow)));
+  await work.quietly(steps.permission, newParents, (rows) => putParents(tx, app, rows));
+  await work.each(steps.role, wanted, (rows) => putRoles(tx, app, rows));
+  await work.quietly(steps.role, newRolePermissions, (rows) => putRolePermissions(tx, app, rows));
 
-  await work.each(wanted(steps.notificationType), (rows) => putNotificationTypes(tx, app, rows));
-  await work.each(wanted(steps.template), (rows) => putTemplates(tx, app, rows));
+  await work.each(steps.notificationType, wanted, (rows) => putNotificationTypes(tx, app, rows));
+  await work.each(steps.template, wanted, (rows) => putTemplates(tx, app, rows));
 
-  await work.quietly(newcomers(plan), (emails) => ensurePeople(tx, emails));
-  await work.each(wanted(steps.admin), (rows) =>
+  await work.quietly(
+    await inSlices(newcomers(plan)),
+    (email) => [email],
+    (emails) => ensurePeople(tx, emails),
+  );
+  await work.each(steps.admin, wanted, (rows) =>
     insertAdmins(
       tx,
       app,
       rows.map(({ email }) => email),
     ),
   );
-  await work.each(wanted(steps.assignment), (rows) => insertAssignments(tx, app, rows));
-  await work.each(wanted(steps.override), (rows) => putOverrides(tx, app, rows.map(overrideRow)));
+  await work.each(steps.assignment, wanted, (rows) => insertAssignments(tx, app, rows));
+  await work.each(steps.override, wanted, (rows) => putOverrides(tx, app, rows.map(overrideRow)));
 }
 
-/** The facts that the plan changes, as scopes of the change log. */
-export function scopesOf({ code, steps }: Plan): Scope[] {
+/** The facts that the plan changes, as scopes of the change log: of more people than that tells apart, the whole application. */
+export function* scopesOf({ code, steps }: Plan): Sliced<Scope[]> {
   const policy = (['application', 'entity', 'permission', 'role'] as const).some((kind) => steps[kind].length > 0);
-  const people = (['admin', 'assignment', 'override'] as const).flatMap((kind) => steps[kind].map(emailOf));
-  return [
-    ...(policy ? [`p:${code}` as const] : []),
-    ...[...new Set(people)].map((email) => `m:${code}:${email}` as const),
-  ];
+  const people = new Set<string>();
+  for (const kind of OF_PEOPLE) {
+    for (const step of steps[kind]) {
+      people.add(emailOf(step));
+      if (people.size > MANY) return [`a:${code}`];
+      yield;
+    }
+  }
+  return [...(policy ? [`p:${code}` as const] : []), ...[...people].map((email) => `m:${code}:${email}` as const)];
 }
+
+/** More people than the change log tells apart. */
+const MANY = 200;
+const OF_PEOPLE = ['admin', 'assignment', 'override'] as const;
 
 class Work {
   readonly #total: number;
@@ -115,27 +129,54 @@ class Work {
     onProgress(0, total);
   }
 
-  /** Runs steps that progress counts. */
-  async each<T>(rows: readonly T[], carry: (page: T[]) => Promise<unknown>): Promise<void> {
-    await this.quietly(rows, async (page) => {
-      await carry(page);
-      this.#done += page.length;
-      this.#onProgress(this.#done, this.#total);
-    });
+  /** Carries out the steps that have a record of that side, which progress counts. */
+  async each<K extends Kind>(
+    steps: readonly StepOf<K>[],
+    side: (step: StepOf<K>) => RecordOf[K] | null,
+    carry: (page: RecordOf[K][]) => Promise<unknown>,
+  ): Promise<void> {
+    await this.quietly(
+      steps,
+      (step) => {
+        const record = side(step);
+        return record === null ? [] : [record];
+      },
+      async (page) => {
+        await carry(page);
+        this.#done += page.length;
+        this.#onProgress(this.#done, this.#total);
+      },
+    );
   }
 
-  /** Runs statements for steps that are counted elsewhere. */
-  async quietly<T>(rows: readonly T[], carry: (page: T[]) => Promise<unknown>): Promise<void> {
-    for (let at = 0; at < rows.length; at += PAGE) {
-      await carry(rows.slice(at, at + PAGE));
-      await turn();
+  /** Runs statements for steps that are counted elsewhere, a page of rows each. */
+  async quietly<S, T>(
+    steps: Iterable<S>,
+    rowsOf: (step: S) => Iterable<T>,
+    carry: (page: T[]) => Promise<unknown>,
+  ): Promise<void> {
+    const pieces = new TimeSlicer();
+    let page: T[] = [];
+    for (const step of steps) {
+      for (const row of rowsOf(step)) {
+        page.push(row);
+        if (page.length < PAGE) continue;
+        await carry(page);
+        await turn();
+        page = [];
+      }
+      const next = pieces.next();
+      if (next !== undefined) await next;
     }
+    if (page.length === 0) return;
+    await carry(page);
+    await turn();
   }
 }
 
 async function carryApplication(tx: Tx, { id, steps }: Plan, work: Work): Promise<number> {
   let app = id;
-  await work.each(wanted(steps.application), async ([application]) => {
+  await work.each(steps.application, wanted, async ([application]) => {
     if (application === undefined) return;
     if (app === null) app = await makeApplication(tx, application);
     else await updateApplication(tx, app, application);
@@ -161,12 +202,14 @@ async function makeApplication(tx: Tx, application: RecordOf['application']): Pr
   return app;
 }
 
-function removed<K extends Kind>(steps: readonly StepOf<K>[]): RecordOf[K][] {
-  return steps.flatMap(({ action, before }) => (action === 'remove' && before !== null ? [before] : []));
+/** What a step removes; null of every other. */
+function removed<K extends Kind>({ action, before }: StepOf<K>): RecordOf[K] | null {
+  return action === 'remove' ? before : null;
 }
 
-function wanted<K extends Kind>(steps: readonly StepOf<K>[]): RecordOf[K][] {
-  return steps.flatMap(({ after }) => (after === null ? [] : [after]));
+/** What there is to be after a step; null of a removal. */
+function wanted<K extends Kind>({ after }: StepOf<K>): RecordOf[K] | null {
+  return after;
 }
 
 function permissionRow({ type, ...permission }: ManifestPermission): PermissionRow {
@@ -177,35 +220,32 @@ function overrideRow({ email, resourceType, resourceId, permission, accessLevel 
   return { email, resourceType, resourceId, permission, level: toLevel(accessLevel) };
 }
 
-function newParents(steps: readonly StepOf<'permission'>[]): ManifestPermission[] {
-  return steps.flatMap(({ before, after }) => (after && after.parent !== (before?.parent ?? null) ? [after] : []));
+function newParents({ before, after }: StepOf<'permission'>): ManifestPermission[] {
+  return after !== null && after.parent !== (before?.parent ?? null) ? [after] : [];
 }
 
 /** The permissions of removed roles are deleted by the database. */
-function lostRolePermissions(steps: readonly StepOf<'role'>[]): Omit<RolePermissionRow, 'level'>[] {
-  return steps.flatMap(({ before, after }) =>
-    before === null || after === null
-      ? []
-      : [...before.permissions.keys()]
-          .filter((permission) => !after.permissions.has(permission))
-          .map((permission) => ({ role: before.code, permission })),
-  );
+function* lostRolePermissions({ before, after }: StepOf<'role'>): Generator<Omit<RolePermissionRow, 'level'>> {
+  if (before === null || after === null) return;
+  for (const permission of before.permissions.keys()) {
+    if (!after.permissions.has(permission)) yield { role: before.code, permission };
+  }
 }
 
-function newRolePermissions(steps: readonly StepOf<'role'>[]): RolePermissionRow[] {
-  return steps.flatMap(({ before, after }) =>
-    [...(after?.permissions ?? [])]
-      .filter(([permission, level]) => before?.permissions.get(permission) !== level)
-      .map(([permission, level]) => ({ role: after?.code ?? '', permission, level: toLevel(level) })),
-  );
+function* newRolePermissions({ before, after }: StepOf<'role'>): Generator<RolePermissionRow> {
+  if (after === null) return;
+  for (const [permission, level] of after.permissions) {
+    if (before?.permissions.get(permission) !== level) yield { role: after.code, permission, level: toLevel(level) };
+  }
 }
 
 /** In a fixed order: two transactions that insert the same people then cannot deadlock. */
-function newcomers({ steps }: Plan): string[] {
-  const people = (['admin', 'assignment', 'override'] as const).flatMap((kind) =>
-    steps[kind].filter(({ action }) => action === 'create').map(emailOf),
-  );
-  return [...new Set(people)].sort(byCodeUnit);
+function* newcomers({ steps }: Plan): Sliced<string[]> {
+  const people = new Set<string>();
+  for (const kind of OF_PEOPLE) {
+    yield* each<Step>(steps[kind], (step) => step.action === 'create' && people.add(emailOf(step)));
+  }
+  return yield* sorted(people, byCodeUnit);
 }
 
 /** The key of every kind that is about a person begins with the address, which holds no colon. */

@@ -1,10 +1,11 @@
-/** The plan's first half: entities, permissions and roles; the changes and the faults. Pure. */
+/** The plan's first half: entities, permissions and roles; the changes and the faults. Pure, and long: of up to 200,000 records. */
 
 import { nearest } from '../../base/nearest.ts';
 import { byCodeUnit } from '../../base/order.ts';
+import { each, type Sliced, sorted } from '../../base/slices.ts';
 import { isSystemRecord } from '../system.ts';
 import { type Faults, SUGGESTIONS } from './faults.ts';
-import type { Manifest, ManifestPermission, ManifestRole, Section } from './format.ts';
+import type { AccessLevel, Manifest, ManifestPermission, ManifestRole, Section } from './format.ts';
 import { type Catalog, levelFits } from './state.ts';
 import { Steps } from './steps.ts';
 
@@ -30,15 +31,15 @@ export interface Given {
 }
 
 /** Compares, and notes every fault. A plan with faults is used only to find further faults, never carried out. */
-export function planCatalog(current: Catalog, given: Given, faults: Faults): CatalogPlan {
+export function* planCatalog(current: Catalog, given: Given, faults: Faults): Sliced<CatalogPlan> {
   const { manifest, prune } = given;
-  const entities = wanted(current.entities, manifest.entities, prune);
-  const permissions = wanted(current.permissions, manifest.permissions, prune);
-  const removedPermissions = gone(current.permissions, permissions);
-  const roles = withoutPermissions(wanted(current.roles, manifest.roles, prune), removedPermissions);
+  const entities = yield* wanted(current.entities, manifest.entities, prune);
+  const permissions = yield* wanted(current.permissions, manifest.permissions, prune);
+  const removedPermissions = yield* gone(current.permissions, permissions);
+  const roles = yield* withoutPermissions(yield* wanted(current.roles, manifest.roles, prune), removedPermissions);
   const application = wantedApplication(current, manifest, faults);
 
-  const changed = retyped(current, manifest);
+  const changed = yield* retyped(current, manifest);
   const plan: CatalogPlan = {
     target: {
       application,
@@ -49,48 +50,54 @@ export function planCatalog(current: Catalog, given: Given, faults: Faults): Cat
       templates: current.templates,
     },
     application: new Steps('application'),
-    entities: compare('entity', current.entities, entities, manifest.entities),
-    permissions: compare('permission', current.permissions, permissions, manifest.permissions),
-    roles: compare('role', current.roles, roles, manifest.roles),
+    entities: yield* compare('entity', current.entities, entities, manifest.entities),
+    permissions: yield* compare('permission', current.permissions, permissions, manifest.permissions),
+    roles: yield* compare('role', current.roles, roles, manifest.roles),
     removed: {
-      entities: gone(current.entities, entities),
+      entities: yield* gone(current.entities, entities),
       permissions: removedPermissions,
-      roles: gone(current.roles, roles),
+      roles: yield* gone(current.roles, roles),
     },
     retyped: changed,
-    holders: new Map([...changed.keys()].map((code) => [code, holders(code, current, roles)])),
+    holders: yield* holders(changed, current, roles),
   };
   plan.application.want(application.code, current.application, application);
   checkLanguages(given, faults);
-  checkParents(plan.target, manifest, faults);
-  checkLevels(plan.target, manifest, faults);
-  checkSystemRecords(plan, manifest, faults);
+  yield* checkParents(plan.target, manifest, faults);
+  yield* checkLevels(plan.target, manifest, faults);
+  yield* checkSystemRecords(plan, manifest, faults);
   return plan;
 }
 
 /** The planned records: those of the manifest over the stored ones, which prune drops. An absent section changes nothing. */
-function wanted<T extends { code: string }>(
+function* wanted<T extends { code: string }>(
   current: ReadonlyMap<string, T>,
   named: readonly (T | null)[] | null,
   prune: boolean,
-): Map<string, T> {
-  const target = new Map(prune && named !== null ? [] : current);
-  for (const record of named ?? []) if (record !== null) target.set(record.code, record);
+): Sliced<Map<string, T>> {
+  const target = new Map<string, T>();
+  if (!prune || named === null) yield* each(current, ([code, record]) => target.set(code, record));
+  yield* each(named ?? [], (record) => record !== null && target.set(record.code, record));
   return target;
 }
 
 /** Roles that the manifest does not name lose removed permissions; roles that it names must not name one. */
-function withoutPermissions(
+function* withoutPermissions(
   roles: ReadonlyMap<string, ManifestRole>,
   removed: readonly string[],
-): Map<string, ManifestRole> {
-  const gone = new Set(removed);
-  return new Map(
-    [...roles].map(([code, role]) => {
-      const left = [...role.permissions].filter(([permission]) => !gone.has(permission));
-      return [code, left.length === role.permissions.size ? role : { ...role, permissions: new Map(left) }];
-    }),
-  );
+): Sliced<ReadonlyMap<string, ManifestRole>> {
+  if (removed.length === 0) return roles;
+  const gone = new Set<string>();
+  yield* each(removed, (code) => gone.add(code));
+  const kept = new Map<string, ManifestRole>();
+  for (const [code, role] of roles) {
+    const permissions: [string, AccessLevel][] = [];
+    yield* each(role.permissions, (entry) => !gone.has(entry[0]) && permissions.push(entry));
+    const same = permissions.length === role.permissions.size;
+    kept.set(code, same ? role : { ...role, permissions: new Map(permissions) });
+    yield;
+  }
+  return kept;
 }
 
 function wantedApplication(
@@ -104,45 +111,58 @@ function wantedApplication(
 }
 
 /** Steps in the order of the manifest, then changes of unnamed records, then removals by code. Only named records count as kept. */
-function compare<K extends 'entity' | 'permission' | 'role'>(
+function* compare<K extends 'entity' | 'permission' | 'role'>(
   kind: K,
   current: ReadonlyMap<string, Parameters<Steps<K>['want']>[2] & { code: string }>,
   target: ReadonlyMap<string, Parameters<Steps<K>['want']>[2] & { code: string }>,
   named: readonly ({ code: string } | null)[] | null,
-): Steps<K> {
+): Sliced<Steps<K>> {
   const steps = new Steps(kind);
-  const codes = new Set((named ?? []).flatMap((record) => (record === null ? [] : [record.code])));
-  for (const code of codes) {
+  const codes = new Set<string>();
+  yield* each(named ?? [], (record) => record !== null && codes.add(record.code));
+  yield* each(codes, (code) => {
     const record = target.get(code);
     if (record) steps.want(code, current.get(code) ?? null, record);
-  }
-  for (const [code, record] of target) {
+  });
+  yield* each(target, ([code, record]) => {
     const before = current.get(code);
     if (!codes.has(code) && before !== undefined && before !== record) steps.want(code, before, record);
-  }
-  for (const code of gone(current, target)) {
+  });
+  yield* each(yield* gone(current, target), (code) => {
     const before = current.get(code);
     if (before) steps.remove(code, before);
-  }
+  });
   return steps;
 }
 
-function gone(current: ReadonlyMap<string, unknown>, target: ReadonlyMap<string, unknown>): string[] {
-  return [...current.keys()].filter((code) => !target.has(code)).sort(byCodeUnit);
+function* gone(current: ReadonlyMap<string, unknown>, target: ReadonlyMap<string, unknown>): Sliced<string[]> {
+  const found: string[] = [];
+  yield* each(current.keys(), (code) => !target.has(code) && found.push(code));
+  return yield* sorted(found, byCodeUnit);
 }
 
-function retyped(current: Catalog, manifest: Manifest): Map<string, number> {
+function* retyped(current: Catalog, manifest: Manifest): Sliced<Map<string, number>> {
   const found = new Map<string, number>();
-  (manifest.permissions ?? []).forEach((permission, at) => {
+  yield* each(manifest.permissions ?? [], (permission, at) => {
     const before = permission && current.permissions.get(permission.code);
     if (before && before.type !== permission.type) found.set(permission.code, at);
   });
   return found;
 }
 
-function holders(code: string, current: Catalog, roles: ReadonlyMap<string, ManifestRole>): string[] {
-  const holds = (role: ManifestRole | undefined): boolean => role?.permissions.has(code) ?? false;
-  return [...roles.keys()].filter((role) => holds(roles.get(role)) && holds(current.roles.get(role)));
+function* holders(
+  changed: ReadonlyMap<string, number>,
+  current: Catalog,
+  roles: ReadonlyMap<string, ManifestRole>,
+): Sliced<Map<string, string[]>> {
+  const found = new Map<string, string[]>([...changed.keys()].map((code) => [code, []]));
+  if (found.size === 0) return found;
+  for (const [name, role] of roles) {
+    const before = current.roles.get(name);
+    yield* each(role.permissions.keys(), (code) => before?.permissions.has(code) && found.get(code)?.push(name));
+    yield;
+  }
+  return found;
 }
 
 function checkLanguages({ manifest, languages }: Given, faults: Faults): void {
@@ -154,9 +174,9 @@ function checkLanguages({ manifest, languages }: Given, faults: Faults): void {
   });
 }
 
-function checkParents({ permissions }: Catalog, manifest: Manifest, faults: Faults): void {
-  const inLoop = loops(permissions);
-  (manifest.permissions ?? []).forEach((permission, at) => {
+function* checkParents({ permissions }: Catalog, manifest: Manifest, faults: Faults): Sliced {
+  const inLoop = yield* loops(permissions);
+  yield* each(manifest.permissions ?? [], (permission, at) => {
     if (permission === null || permission.parent === null) return;
     const path = ['permissions', at, 'parent'];
     if (!permissions.has(permission.parent))
@@ -166,7 +186,7 @@ function checkParents({ permissions }: Catalog, manifest: Manifest, faults: Faul
 }
 
 /** The permissions that are their own ancestors. Each is walked once. */
-function loops(permissions: ReadonlyMap<string, ManifestPermission>): Set<string> {
+function* loops(permissions: ReadonlyMap<string, ManifestPermission>): Sliced<Set<string>> {
   const found = new Set<string>();
   const done = new Set<string>();
   for (const start of permissions.keys()) {
@@ -175,29 +195,33 @@ function loops(permissions: ReadonlyMap<string, ManifestPermission>): Set<string
     while (code !== null && !done.has(code) && !walked.has(code)) {
       walked.set(code, walked.size);
       code = permissions.get(code)?.parent ?? null;
+      if (walked.size % 50 === 0) yield;
     }
     const entry = code === null ? undefined : walked.get(code);
-    for (const [member, at] of walked) {
+    yield* each(walked, ([member, at]) => {
       if (entry !== undefined && at >= entry) found.add(member);
       done.add(member);
-    }
+    });
+    if (done.size % 50 === 0) yield;
   }
   return found;
 }
 
-function checkLevels({ permissions }: Catalog, manifest: Manifest, faults: Faults): void {
-  (manifest.roles ?? []).forEach((role, at) => {
-    for (const [code, level] of role?.permissions ?? []) {
-      const path = ['roles', at, 'permissions', code];
+function* checkLevels({ permissions }: Catalog, manifest: Manifest, faults: Faults): Sliced {
+  for (const [at, role] of (manifest.roles ?? []).entries()) {
+    yield* each(role?.permissions ?? [], ([code, level]) => {
       const permission = permissions.get(code);
-      if (!permission) noteUnknown(manifest, 'permissions', code, path, permissions, faults);
-      else if (!levelFits(permission.type, level)) {
+      if (permission !== undefined && levelFits(permission.type, level)) return;
+      const path = ['roles', at, 'permissions', code];
+      if (permission === undefined) noteUnknown(manifest, 'permissions', code, path, permissions, faults);
+      else {
         faults.add(path, `${code} is ${permission.type}: ${levelsOf(permission)}, not ${level}`, {
           code: 'INVALID_ACCESS_LEVEL',
         });
       }
-    }
-  });
+    });
+    yield;
+  }
 }
 
 export function levelsOf({ type }: ManifestPermission): string {
@@ -225,22 +249,22 @@ export function noteUnknown(
 }
 
 /** Prune never removes records that the service itself needs, and their permissions keep their type. */
-function checkSystemRecords(plan: CatalogPlan, manifest: Manifest, faults: Faults): void {
+function* checkSystemRecords(plan: CatalogPlan, manifest: Manifest, faults: Faults): Sliced {
   const app = manifest.application.code;
   for (const section of ['entities', 'permissions', 'roles'] as const) {
-    for (const code of plan.removed[section]) {
-      if (!isSystemRecord(app, section, code) || manifest.spoiled.has(`${section}:${code}`)) continue;
+    yield* each(plan.removed[section], (code) => {
+      if (!isSystemRecord(app, section, code) || manifest.spoiled.has(`${section}:${code}`)) return;
       faults.add([section], `${code} is needed by the service itself and cannot be removed: name it`, {
         code: 'SYSTEM_RECORD',
       });
-    }
+    });
   }
-  for (const { key, before, after } of plan.permissions.list) {
-    if (!isSystemRecord(app, 'permissions', key) || before === null || after === null) continue;
-    if (before.type === after.type && before.global === after.global) continue;
+  yield* each(plan.permissions.list, ({ key, before, after }) => {
+    if (!isSystemRecord(app, 'permissions', key) || before === null || after === null) return;
+    if (before.type === after.type && before.global === after.global) return;
     const at = (manifest.permissions ?? []).findIndex((permission) => permission?.code === key);
     faults.add(['permissions', at], `${key} stays ${before.type}${before.global ? ' and global' : ', not global'}`, {
       code: 'SYSTEM_RECORD',
     });
-  }
+  });
 }

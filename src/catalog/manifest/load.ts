@@ -1,6 +1,8 @@
 /** Reads the rows for a plan or an export into the form of a manifest, in pages. */
 
 import { LEVEL_NAMES, LEVELS } from '../../base/level-names.ts';
+import { each } from '../../base/slices.ts';
+import { inSlices } from '../../base/time-slice.ts';
 import { Level } from '../../engine/types.ts';
 import { readApplication } from '../../persistence/catalog/applications.ts';
 import {
@@ -65,8 +67,10 @@ export async function loadCatalog(tx: Tx, code: string, withTemplates: boolean):
   for await (const page of readRoles(tx, row.id)) {
     for (const role of page) roles.set(role.code, described({ ...role, permissions: new Map() }));
   }
-  for (const type of await readNotificationTypes(tx, row.id)) {
-    notificationTypes.set(type.code, described({ ...type, emailFromName: worded(type.emailFromName) }));
+  for await (const page of readNotificationTypes(tx, row.id)) {
+    for (const type of page) {
+      notificationTypes.set(type.code, described({ ...type, emailFromName: worded(type.emailFromName) }));
+    }
   }
   for await (const page of readRolePermissions(tx, row.id)) {
     for (const { role, permission, level } of page) {
@@ -114,6 +118,8 @@ export function readEverybody(tx: Tx, id: number): AsyncGenerator<PeoplePage> {
   return pagesOf(tx, id, { admins: { all: true }, assignments: { all: true }, overrides: { all: true } });
 }
 
+type Named = readonly ({ email: string } | string | null)[] | null;
+
 /** The people that `planPeople` compares with. */
 export async function loadPeople(
   tx: Tx,
@@ -123,16 +129,17 @@ export async function loadPeople(
   { removed }: CatalogPlan,
 ): Promise<People> {
   if (id === null) return NOBODY;
-  const wanted = (rows: readonly ({ email: string } | string | null)[] | null, gone: readonly string[]): Wanted => {
+  const wanted = async (rows: Named, gone: readonly string[]): Promise<Wanted> => {
     if (rows === null) return { with: gone };
     if (prune) return { all: true };
-    const emails = rows.flatMap((row) => (row === null ? [] : [typeof row === 'string' ? row : row.email]));
-    return { emails: [...new Set(emails)] };
+    const emails = new Set<string>();
+    await inSlices(each(rows, (row) => row !== null && emails.add(typeof row === 'string' ? row : row.email)));
+    return { emails: [...emails] };
   };
   return await load(tx, id, {
-    admins: await cheaper(tx, id, 'app_admin', wanted(manifest.admins, [])),
-    assignments: await cheaper(tx, id, 'user_role', wanted(manifest.assignments, removed.roles)),
-    overrides: await cheaper(tx, id, 'resource_override', wanted(manifest.overrides, removed.permissions)),
+    admins: await cheaper(tx, id, 'app_admin', await wanted(manifest.admins, [])),
+    assignments: await cheaper(tx, id, 'user_role', await wanted(manifest.assignments, removed.roles)),
+    overrides: await cheaper(tx, id, 'resource_override', await wanted(manifest.overrides, removed.permissions)),
   });
 }
 

@@ -12,6 +12,7 @@ import { tooMany } from '../../base/dear-reads.ts';
 import { UsherError, unavailable } from '../../base/errors.ts';
 import { isApplicationCode } from '../../base/grammar.ts';
 import { Semaphore } from '../../base/semaphore.ts';
+import { inSlices } from '../../base/time-slice.ts';
 import type { RevisionToken } from '../../engine/types.ts';
 import { lockApplication, tryClaim } from '../../persistence/catalog/manifest-read.ts';
 import type { Committed, Database, Outcome, Tx } from '../../persistence/database.ts';
@@ -169,7 +170,7 @@ export class Manifests {
       target: { app: manifest.application.code, overrides: true },
       write: (tx) => this.#write(tx, manifest, options),
     });
-    const plan = planView(result, { dryRun: true, prune: options.prune ?? false });
+    const plan = await inSlices(planView(result, { dryRun: true, prune: options.prune ?? false }));
     return { plan, revision, impact: dryRun.impact };
   }
 
@@ -190,7 +191,7 @@ export class Manifests {
       },
     );
     if (committed.result instanceof UsherError) throw committed.result;
-    const plan = planView(committed.result, { dryRun: false, prune });
+    const plan = await inSlices(planView(committed.result, { dryRun: false, prune }));
     return { plan, revision: committed.revision, impact: null };
   }
 
@@ -214,7 +215,7 @@ export class Manifests {
       signal?.throwIfAborted();
       onProgress?.(done, total);
     });
-    return { result: plan, scopes: scopesOf(plan) };
+    return { result: plan, scopes: await inSlices(scopesOf(plan)) };
   }
 
   /** Waits for another instance without holding a lock that others wait for. */

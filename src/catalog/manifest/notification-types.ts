@@ -3,6 +3,7 @@
 import { PANEL_APP } from '../../administration/panel.ts';
 import { FIXED_SWITCHES } from '../../base/channels.ts';
 import { byCodeUnit } from '../../base/order.ts';
+import { each, type Sliced, sorted } from '../../base/slices.ts';
 import type { Faults } from './faults.ts';
 import type { Manifest, ManifestNotificationType } from './format.ts';
 import { Steps } from './steps.ts';
@@ -19,15 +20,15 @@ export interface NotificationTypePlan {
 const GENERIC = 'generic';
 
 /** Compares. With prune what the section does not name goes, but for `generic` and system types: those stay. */
-export function planNotificationTypes(
+export function* planNotificationTypes(
   current: Types,
   manifest: Manifest,
   prune: boolean,
   faults: Faults,
-): NotificationTypePlan {
+): Sliced<NotificationTypePlan> {
   const steps = new Steps('notificationType');
   const named = new Set<string>();
-  (manifest.notificationTypes ?? []).forEach((type, at) => {
+  yield* each(manifest.notificationTypes ?? [], (type, at) => {
     if (type === null) return;
     named.add(type.code);
     const before = current.get(type.code) ?? null;
@@ -37,12 +38,12 @@ export function planNotificationTypes(
   });
   const removed: string[] = [];
   if (prune && manifest.notificationTypes !== null) {
-    for (const type of [...current.values()].sort((a, b) => byCodeUnit(a.code, b.code))) {
-      if (named.has(type.code) || type.system || type.code === GENERIC) continue;
-      if (manifest.spoiled.has(`notificationTypes:${type.code}`)) continue;
+    yield* each(yield* sorted(current.values(), (a, b) => byCodeUnit(a.code, b.code)), (type) => {
+      if (named.has(type.code) || type.system || type.code === GENERIC) return;
+      if (manifest.spoiled.has(`notificationTypes:${type.code}`)) return;
       steps.remove(type.code, type);
       removed.push(type.code);
-    }
+    });
   }
   return { steps, removed };
 }

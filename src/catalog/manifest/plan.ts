@@ -1,5 +1,7 @@
 /** The plan: computed from the database and a manifest, and returned to the caller. */
 
+import { each, type Sliced } from '../../base/slices.ts';
+import { inSlices } from '../../base/time-slice.ts';
 import type { Tx } from '../../persistence/database.ts';
 import { type CatalogPlan, type Given, planCatalog } from './catalog.ts';
 import { Faults, ManifestFaults } from './faults.ts';
@@ -39,17 +41,14 @@ export async function makePlan(tx: Tx, manifest: Manifest, prune: boolean): Prom
   const { code } = manifest.application;
   const current = await loadCatalog(tx, code, manifest.templates !== null);
   const given: Given = { manifest, prune, languages: await loadLanguages(tx) };
-  const catalog = planCatalog(current, given, faults);
-  const types = planNotificationTypes(current.notificationTypes, manifest, prune, faults);
+  const catalog = await inSlices(planCatalog(current, given, faults));
+  const types = await inSlices(planNotificationTypes(current.notificationTypes, manifest, prune, faults));
   checkTypesInUse(await loadUsedTypes(tx, current.id, types.removed, given), types, faults);
-  const templates = planTemplates(
-    current.templates,
-    { ...given, types: new Set(current.notificationTypes.keys()), removedTypes: types.removed },
-    faults,
-  );
+  const known = { types: current.notificationTypes.keys(), removedTypes: types.removed };
+  const templates = await inSlices(planTemplates(current.templates, { ...given, ...known }, faults));
   const people = await loadPeople(tx, current.id, manifest, prune, catalog);
   const usage = await loadUsage(tx, current.id, catalog);
-  const plan = await planPeople(people, usage, catalog, given, faults);
+  const plan = await inSlices(planPeople(people, usage, catalog, given, faults));
   if (faults.list.length > 0) throw new ManifestFaults(faults.list);
   return assemble(code, current.id, { catalog, types, templates, people: plan });
 }
@@ -75,8 +74,8 @@ function assemble(code: string, id: number | null, { catalog, types, templates, 
   };
   const summary: Summary = { create: 0, change: 0, remove: 0, keep: 0 };
   for (const kind of KINDS) {
-    summary.keep += all[kind].keep;
-    for (const { action } of all[kind].list) summary[action]++;
+    const { counts } = all[kind];
+    for (const what of ['create', 'change', 'remove', 'keep'] as const) summary[what] += counts[what];
   }
   const steps: Plan['steps'] = {
     application: all.application.list,
@@ -101,13 +100,15 @@ export function isEmpty({ summary }: Plan): boolean {
   return summary.create + summary.change + summary.remove === 0;
 }
 
-export function planView(plan: Plan, { dryRun, prune }: { dryRun: boolean; prune: boolean }): PlanView {
-  return {
-    application: plan.code,
-    dryRun,
-    prune,
-    summary: plan.summary,
-    assignmentsEnded: plan.steps.assignment.filter(({ action }) => action === 'remove').length,
-    changes: stepsOf(plan).map(show),
-  };
+export function* planView(plan: Plan, { dryRun, prune }: { dryRun: boolean; prune: boolean }): Sliced<PlanView> {
+  const { code: application, summary, steps } = plan;
+  let assignmentsEnded = 0;
+  const changes: Change[] = [];
+  for (const kind of KINDS) {
+    yield* each<Step>(steps[kind], (step) => {
+      if (step.kind === 'assignment' && step.action === 'remove') assignmentsEnded++;
+      changes.push(show(step));
+    });
+  }
+  return { application, dryRun, prune, summary, assignmentsEnded, changes };
 }

@@ -1,5 +1,6 @@
 /** The faults that a manifest has by itself: those that applying it to an empty database would find. Pure: the panel runs it too. */
 
+import { atOnce } from '../../base/slices.ts';
 import { noteUnknown, planCatalog } from './catalog.ts';
 import type { Faults } from './faults.ts';
 import { type Manifest, present } from './format.ts';
@@ -21,7 +22,7 @@ export function checkStandalone(manifest: Manifest, faults: Faults): void {
     ...manifest.application.supportedLanguages,
     ...present(manifest.templates).map(({ locale }) => locale),
   ]);
-  const { target } = planCatalog(EMPTY, { manifest, prune: false, languages }, faults);
+  const { target } = atOnce(planCatalog(EMPTY, { manifest, prune: false, languages }, faults));
   for (const [at, assignment] of (manifest.assignments ?? []).entries()) {
     assignment?.roles.forEach((role, index) => {
       if (target.roles.has(role)) return;

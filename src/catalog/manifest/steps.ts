@@ -67,8 +67,8 @@ export interface Change {
 /** Collects the steps of one kind by comparing stored records with planned ones. */
 export class Steps<K extends Kind> {
   readonly list: StepOf<K>[] = [];
-  /** The number of planned records that are already stored so. */
-  keep = 0;
+  /** How many there are of each action; `keep`: of planned records that are already stored so. */
+  readonly counts: Summary = { create: 0, change: 0, remove: 0, keep: 0 };
   readonly #kind: K;
 
   constructor(kind: K) {
@@ -77,13 +77,17 @@ export class Steps<K extends Kind> {
 
   /** `before` is null for a record to create. */
   want(key: string, before: RecordOf[K] | null, after: RecordOf[K]): void {
-    if (before === null) this.list.push({ kind: this.#kind, action: 'create', key, before, after });
-    else if (same(before, after)) this.keep++;
-    else this.list.push({ kind: this.#kind, action: 'change', key, before, after });
+    if (before !== null && same(before, after)) this.counts.keep++;
+    else this.#add({ kind: this.#kind, action: before === null ? 'create' : 'change', key, before, after });
   }
 
   remove(key: string, before: RecordOf[K]): void {
-    this.list.push({ kind: this.#kind, action: 'remove', key, before, after: null });
+    this.#add({ kind: this.#kind, action: 'remove', key, before, after: null });
+  }
+
+  #add(step: StepOf<K>): void {
+    this.list.push(step);
+    this.counts[step.action]++;
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { TemplatePart } from '../../base/channels.ts';
 import { byCodeUnit } from '../../base/order.ts';
+import { each, type Sliced, sorted } from '../../base/slices.ts';
 import { noteUnknown } from './catalog.ts';
 import { type Fault, Faults } from './faults.ts';
 import type { Manifest, ManifestTemplate } from './format.ts';
@@ -47,10 +48,16 @@ export async function checkTemplates(
 }
 
 /** The codes of the planned notification types. `generic` is always one. */
-function typesToBe(current: ReadonlySet<string>, manifest: Manifest, removed: readonly string[]): Map<string, true> {
-  const named = (manifest.notificationTypes ?? []).flatMap((type) => (type === null ? [] : [type.code]));
-  const gone = new Set(removed);
-  return new Map(['generic', ...current, ...named].filter((code) => !gone.has(code)).map((code) => [code, true]));
+function* typesToBe(
+  current: Iterable<string>,
+  manifest: Manifest,
+  removed: readonly string[],
+): Sliced<Map<string, true>> {
+  const known = new Map<string, true>([['generic', true]]);
+  yield* each(current, (code) => known.set(code, true));
+  yield* each(manifest.notificationTypes ?? [], (type) => type !== null && known.set(type.code, true));
+  yield* each(removed, (code) => known.delete(code));
+  return known;
 }
 
 interface TemplateContext {
@@ -58,22 +65,22 @@ interface TemplateContext {
   prune: boolean;
   /** The language registry. */
   languages: ReadonlySet<string>;
-  /** The stored notification types, and those to remove. */
-  types: ReadonlySet<string>;
+  /** The codes of the stored notification types, and of those to remove. */
+  types: Iterable<string>;
   removedTypes: readonly string[];
 }
 
 /** Compares. With prune, templates that a present section does not name are removed; an absent section changes nothing. */
-export function planTemplates(
+export function* planTemplates(
   current: ReadonlyMap<string, ManifestTemplate>,
   { manifest, prune, languages, types, removedTypes }: TemplateContext,
   faults: Faults,
-): Steps<'template'> {
+): Sliced<Steps<'template'>> {
   const steps = new Steps('template');
   if (manifest.templates === null) return steps;
-  const known = typesToBe(types, manifest, removedTypes);
+  const known = yield* typesToBe(types, manifest, removedTypes);
   const named = new Set<string>();
-  manifest.templates.forEach((template, at) => {
+  yield* each(manifest.templates, (template, at) => {
     if (template === null) return;
     const { type, locale } = template;
     if (!known.has(type)) noteUnknown(manifest, 'notificationTypes', type, ['templates', at, 'type'], known, faults);
@@ -83,8 +90,8 @@ export function planTemplates(
     steps.want(key, current.get(key) ?? null, template);
   });
   if (!prune) return steps;
-  for (const [key, template] of [...current].sort(([a], [b]) => byCodeUnit(a, b))) {
+  yield* each(yield* sorted(current, ([a], [b]) => byCodeUnit(a, b)), ([key, template]) => {
     if (!named.has(key)) steps.remove(key, template);
-  }
+  });
   return steps;
 }

@@ -3,6 +3,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { UsherError } from '../../base/errors.ts';
+import type { Sliced } from '../../base/slices.ts';
+import { inSlices } from '../../base/time-slice.ts';
 import { type Chunks, negotiate, type ProgressLines, type StreamEnvelope } from '../route/envelopes.ts';
 import { isKnownTag } from '../route/etag.ts';
 import { HTTP_LIMITS } from '../route/limits.ts';
@@ -49,7 +51,7 @@ export class AnswerWriter {
     res.write(this.#lines.line(done, total));
   }
 
-  /** Writes a route's result. A promise for a stream, and for a body that is compressed; it resolves when all is written or the caller is gone. */
+  /** Writes a route's result. A promise for a stream, and for a body that is compressed or encoded in slices; it resolves when all is written or the caller is gone. */
   answer(result: unknown): Promise<void> | undefined {
     const { payload, meta } = result instanceof Answer ? result : { payload: result, meta: NO_META };
     const { envelope } = this.#route;
@@ -68,7 +70,18 @@ export class AnswerWriter {
       res.end();
       return undefined;
     }
-    const body = envelope.encode(payload, this.#media);
+    if (envelope.encodeInSlices !== undefined)
+      return this.#encoded(envelope.encodeInSlices(payload, this.#media), meta);
+    return this.#finish(envelope.encode(payload, this.#media), meta);
+  }
+
+  async #encoded(encoding: Sliced<Buffer>, meta: AnswerMeta): Promise<void> {
+    const body = await inSlices(encoding);
+    if (!this.#exchange.gone) await this.#finish(body, meta);
+  }
+
+  #finish(body: string | Buffer, meta: AnswerMeta): Promise<void> | undefined {
+    const { res } = this.#exchange;
     if (res.headersSent) {
       res.end(body);
       return undefined;

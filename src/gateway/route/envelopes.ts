@@ -4,6 +4,8 @@
  */
 
 import type { UsherError } from '../../base/errors.ts';
+import { jsonInSlices } from '../../base/json-slices.ts';
+import type { Sliced } from '../../base/slices.ts';
 
 /** A JSON Schema, as OpenAPI 3.1 takes it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -53,6 +55,8 @@ interface EnvelopeBase {
 export interface ValueEnvelope extends EnvelopeBase {
   readonly kind: 'value';
   encode(payload: unknown, media: string): string | Buffer;
+  /** The same, of payloads that may be long. */
+  readonly encodeInSlices?: (payload: unknown, media: string) => Sliced<Buffer>;
   readonly progress?: ProgressLines;
   /** An error as a page, for callers that prefer HTML to JSON. Without it every error is JSON. */
   readonly problem?: (problem: Problem) => Page;
@@ -184,6 +188,10 @@ export const successDataWithProgress: ValueEnvelope = {
   encode: (data, media) => {
     const body = JSON.stringify({ success: true, data });
     return media === JSON_TYPE ? body : `${body}\n`;
+  },
+  *encodeInSlices(data, media) {
+    const body = yield* jsonInSlices({ success: true, data });
+    return media === JSON_TYPE ? body : Buffer.concat([body, Buffer.from('\n')]);
   },
   describe: (payload, media) =>
     media === JSON_TYPE

@@ -149,16 +149,29 @@ export async function countOverrides(
   permissions: readonly string[],
   types: readonly string[],
 ): Promise<{ ofPermission: Map<string, number>; ofType: Map<string, number> }> {
-  const ofPermission = await sql<{ name: string; count: number }>`
-    select p.code as name, count(*) as count
-    from resource_override x join permission p on p.application_id = x.application_id and p.id = x.permission_id
-    where x.application_id = ${app} and p.code = any(${permissions}::text[]) group by p.code`.execute(kysely);
-  const ofType = await sql<{ name: string; count: number }>`
-    select resource_type as name, count(*) as count from resource_override
-    where application_id = ${app} and resource_type = any(${types}::text[]) group by resource_type`.execute(kysely);
-  const counts = (rows: readonly { name: string; count: number }[]) =>
-    new Map(rows.map((row) => [row.name, row.count]));
-  return { ofPermission: counts(ofPermission.rows), ofType: counts(ofType.rows) };
+  const counted = async (names: Texts, statement: (page: Texts) => RawBuilder<{ name: string; count: number }>) => {
+    const counts = new Map<string, number>();
+    for (let at = 0; at < names.length; at += PAGE) {
+      const { rows } = await statement(names.slice(at, at + PAGE)).execute(kysely);
+      for (const { name, count } of rows) counts.set(name, count);
+      await turn();
+    }
+    return counts;
+  };
+  const ofPermission = await counted(
+    permissions,
+    (codes) => sql`
+      select p.code as name, count(*) as count
+      from resource_override x join permission p on p.application_id = x.application_id and p.id = x.permission_id
+      where x.application_id = ${app} and p.code = any(${codes}::text[]) group by p.code`,
+  );
+  const ofType = await counted(
+    types,
+    (codes) => sql`
+      select resource_type as name, count(*) as count from resource_override
+      where application_id = ${app} and resource_type = any(${codes}::text[]) group by resource_type`,
+  );
+  return { ofPermission, ofType };
 }
 
 /** The number of rows that the application has in a table of people. */
@@ -191,7 +204,7 @@ async function* each<T>(
 }
 
 /** A statement's rows a page at a time, of one snapshot, with a turn of the event loop between pages. */
-async function* pages<T>({ kysely }: Tx, statement: RawBuilder<T>): AsyncGenerator<T[]> {
+export async function* pages<T>({ kysely }: Tx, statement: RawBuilder<T>): AsyncGenerator<T[]> {
   await sql`declare page no scroll cursor for ${statement}`.execute(kysely);
   try {
     for (;;) {

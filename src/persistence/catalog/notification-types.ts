@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { FIXED_SWITCHES, TYPE_SWITCHES } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
 import { type Column, columnOf, listed, replaced } from './columns.ts';
+import { PAGE, pages, turn } from './manifest-read.ts';
 import type { NotificationTypeRow } from './manifest-records.ts';
 import { expectRows } from './touched.ts';
 
@@ -77,14 +78,14 @@ export async function readTypeTexts(
     .execute();
 }
 
-/** All types of an application as a manifest describes them, by code. */
-export async function readNotificationTypes(tx: Tx, app: number): Promise<NotificationTypeRow[]> {
-  return await tx.kysely
+/** All types of an application as a manifest describes them, by code, in pages. */
+export function readNotificationTypes(tx: Tx, app: number): AsyncGenerator<NotificationTypeRow[]> {
+  const types = tx.kysely
     .selectFrom('notification_type')
     .select(MANIFEST_COLUMNS)
     .where('application_id', '=', app)
-    .orderBy('code')
-    .execute();
+    .orderBy('code');
+  return pages(tx, sql<NotificationTypeRow>`${types}`);
 }
 
 /** Undefined when the code is taken. */
@@ -130,16 +131,18 @@ export async function usedNotificationTypes(
   codes: readonly string[],
   templatesCount: boolean,
 ): Promise<Set<string>> {
-  if (codes.length === 0) return new Set();
-  const types = await tx.kysely
-    .selectFrom('notification_type')
-    .select(['id', 'code'])
-    .where('application_id', '=', app)
-    .where('code', 'in', codes)
-    .execute();
   const used = new Set<string>();
-  // One by one, and only for types that are removed: for all in one statement the planner would read whole tables.
-  for (const { id, code } of types) if (await isTypeInUse(tx, id, templatesCount)) used.add(code);
+  for (let at = 0; at < codes.length; at += PAGE) {
+    const types = await tx.kysely
+      .selectFrom('notification_type')
+      .select(['id', 'code'])
+      .where('application_id', '=', app)
+      .where('code', 'in', codes.slice(at, at + PAGE))
+      .execute();
+    // One by one, and only for types that are removed: for all in one statement the planner would read whole tables.
+    for (const { id, code } of types) if (await isTypeInUse(tx, id, templatesCount)) used.add(code);
+    await turn();
+  }
   return used;
 }
 
