@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { IsolationLevel } from '@mikro-orm/core';
+import { DriverException, IsolationLevel } from '@mikro-orm/core';
 import { type Kysely, sql } from 'kysely';
 import type { Clock } from '../base/clock.ts';
 import { usherCommand } from '../base/command.ts';
@@ -86,10 +86,14 @@ export interface MigrateOptions {
   log: Logger;
   /** How long to wait for another migration; a minute unless a test sets it. */
   migrationWaitMs?: number;
+  /** How long to wait for a locked table; 20 s unless a test sets it. */
+  tableWaitMs?: number;
 }
 
 /** How long to wait for another migration, of an instance that started at the same moment. */
 const WAIT_MS = 60_000;
+/** How often the migrations run in all where writes of older instances and they wait for each other, and the server ends them. */
+const ATTEMPTS = 10;
 /** How long to wait for a locked table: everybody else who needs it waits behind the migration meanwhile. */
 const TABLE_WAIT_MS = 20_000;
 
@@ -103,6 +107,7 @@ export async function migratePostgres({
   clock,
   log,
   migrationWaitMs = WAIT_MS,
+  tableWaitMs = TABLE_WAIT_MS,
 }: MigrateOptions): Promise<string[]> {
   // Building an index may take long.
   const pool = new ClientPool({ name: 'migrations', url, clock, log, max: 2, statementTimeoutMs: 0, lockTimeoutMs: 0 });
@@ -119,16 +124,21 @@ export async function migratePostgres({
     if (standby) throw isNoPrimary(url);
     await checkBefore(connection, migrationWaitMs);
     await indexBefore(connection, migrationWaitMs);
-    const transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
-    try {
-      await lockMigrations(transaction, migrationWaitMs);
-      const applied = await migrateLocked(orm, transaction);
-      await connection.commit(transaction);
-      if (applied.includes(FOLDED_SEARCH)) await foldSearches(connection.getClient());
-      return applied;
-    } catch (error) {
-      await connection.rollback(transaction).catch(() => undefined); // the connection is lost, and the transaction with it
-      throw isLockTimeout(error) ? await lockedBy(connection.getClient(), migrationWaitMs) : error;
+    for (let attempt = 1; ; attempt++) {
+      const transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
+      try {
+        await lockMigrations(transaction, migrationWaitMs);
+        const applied = await migrateLocked(orm, transaction, tableWaitMs);
+        await connection.commit(transaction);
+        if (applied.includes(FOLDED_SEARCH)) await foldSearches(connection.getClient());
+        return applied;
+      } catch (error) {
+        await connection.rollback(transaction).catch(() => undefined); // the connection is lost, and the transaction with it
+        if (isLockTimeout(error)) throw await lockedBy(connection.getClient(), migrationWaitMs);
+        if (!isDeadlock(error)) throw error;
+        if (attempt === ATTEMPTS) throw stillOvertaken(error);
+        log.info({ attempt }, 'migration and a write waited for each other; it begins again');
+      }
     }
   } finally {
     await orm.close();
@@ -156,7 +166,7 @@ async function checkBefore(connection: ReturnType<typeof connectionOf>, waitMs: 
     const transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
     try {
       await lockMigrations(transaction, waitMs);
-      await onTables(transaction, () => sql.raw(statement).execute(transaction));
+      await onTables(transaction, TABLE_WAIT_MS, () => sql.raw(statement).execute(transaction));
       await connection.commit(transaction);
     } catch (error) {
       await connection.rollback(transaction).catch(() => undefined); // as above
@@ -209,34 +219,51 @@ async function tryLock(connection: ReturnType<typeof connectionOf>, waitMs: numb
   throw await lockedBy(connection.getClient(), waitMs);
 }
 
-async function migrateLocked(orm: Orm, transaction: MigrationTransaction): Promise<string[]> {
+async function migrateLocked(orm: Orm, transaction: MigrationTransaction, tableWaitMs: number): Promise<string[]> {
   // On another connection: while the record's table is missing, reading it would fail this transaction.
   const state = await migrationState(connectionOf(orm).getClient());
   refuseNewer(state);
   if (state.pending.length === 0) return [];
-  return await onTables(transaction, async () =>
+  return await onTables(transaction, tableWaitMs, async () =>
     (await orm.migrator.up({ transaction })).map((migration) => migration.name),
   );
 }
 
 /** Waits for the locks of tables for a limited time, and says so. */
-async function onTables<T>(transaction: MigrationTransaction, work: () => Promise<T>): Promise<T> {
-  await sql`select set_config('lock_timeout', ${`${TABLE_WAIT_MS}`}, true)`.execute(transaction);
+async function onTables<T>(transaction: MigrationTransaction, waitMs: number, work: () => Promise<T>): Promise<T> {
+  await sql`select set_config('lock_timeout', ${`${waitMs}`}, true)`.execute(transaction);
   try {
     return await work();
   } catch (error) {
-    const failed = error instanceof Error && error.cause instanceof StatementFailed ? error.cause : error;
-    if (!isLockTimeout(failed)) throw error;
+    const failed = failureIn(error);
+    if (!isLockTimeout(failed)) throw failed;
     throw new Refused(
-      `A table was locked by another session for ${TABLE_WAIT_MS / 1000} s (a backup, a long report?), so nothing was migrated. ` +
+      `A table was locked by another session for ${Math.round(waitMs / 1000)} s (a backup, a long report?), so nothing was migrated. ` +
         'Run the migration again when that has ended.',
       error,
     );
   }
 }
 
+/** MikroORM copies the members of an error of a statement into one of its own. */
+function failureIn(error: unknown): unknown {
+  if (!(error instanceof DriverException) || error.sqlState === undefined) return error;
+  return new StatementFailed(error.sqlState, null, false, `SQLSTATE ${error.sqlState}`);
+}
+
 function isLockTimeout(error: unknown): boolean {
   return error instanceof StatementFailed && error.sqlState === '55P03';
+}
+
+function isDeadlock(error: unknown): boolean {
+  return error instanceof StatementFailed && error.sqlState === '40P01';
+}
+
+function stillOvertaken(error: unknown): Refused {
+  return new Refused(
+    `The migrations and the writes of instances waited for each other ${ATTEMPTS} times, so nothing was migrated. Run the migration again when fewer write.`,
+    error,
+  );
 }
 
 interface Holder {

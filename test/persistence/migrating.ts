@@ -6,6 +6,7 @@ import { createDatabase } from '../support/postgres.ts';
 
 /** A migrated database, which a test makes one of an earlier version. */
 export interface MigratingDatabase {
+  readonly url: string;
   readonly client: pg.Client;
   /** Another session, for the caller to end. */
   connect(): Promise<pg.Client>;
@@ -24,6 +25,7 @@ export async function createMigratingDatabase(): Promise<MigratingDatabase> {
   };
   const client = await connect();
   return {
+    url,
     client,
     connect,
     migrate: () => migrate({ url, clock: systemClock, log: createLogger('silent'), dataDir: '' }),
