@@ -263,6 +263,28 @@ describe('the direction of imports', () => {
     expect([...packages].sort()).toEqual(['js-yaml', 'leven', 'zod']);
   });
 
+  test('requests leave by src/outbound alone, which knows the proxy: nothing else has a client of HTTP', () => {
+    // The command line asks a service, and `usher doctor` whether one runs beside it.
+    const asking = files.filter((file) => roomOf(file) !== 'cli' && relative(SRC, file) !== 'app/doctor/machine.ts');
+    const clients = asking.filter((file) => {
+      const text = uncommented(file);
+      const imports = [...text.matchAll(/^import (?:type )?(.*) from 'node:https?';$/gm)].map(
+        ([, names]) => names ?? '',
+      );
+      const asks = imports.some((names) => /\b(?:request|get|Agent|globalAgent)\b|\* as/.test(names));
+      return (
+        asks ||
+        /(?<![\w.#])fetch\(|\bnew (?:XMLHttpRequest|EventSource|WebSocket)\b/.test(
+          text.replace(/\bfetch\([^)]*\):/g, ''),
+        )
+      );
+    });
+    expect(clients.map((file) => relative(SRC, file))).toEqual([]);
+    expect(files.filter((file) => /\bcreateOutbound\(/.test(uncommented(file))).map((file) => roomOf(file))).toEqual(
+      expect.arrayContaining(['app', 'outbound']),
+    );
+  });
+
   test('packages are imported only by the folders that own them', () => {
     const wrong = edges
       .filter(({ specifier }) => !specifier.startsWith('.'))
