@@ -9,11 +9,12 @@ import {
   PolicyResponseSchema,
 } from '../../src/gen/usher/facts/v1/facts_pb.ts';
 import {
+  ListResourcesRequestSchema,
   ListSubjectsRequestSchema,
   ListSubjectsResponseSchema,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
 import { SHOP } from '../faults/shop.ts';
-import { call, detailsOf, failureOf, SERVICE } from '../grpc/support.ts';
+import { call, callBytes, detailsOf, failureOf, SERVICE } from '../grpc/support.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type RunningEdge, startEdge } from '../support/edge.ts';
@@ -26,6 +27,8 @@ const FACTS_KEY = 'the-key-of-an-edge-of-this-service';
 const CHECK_KEY = 'the-key-of-a-caller-of-the-service';
 /** Of callers of the edge, which knows only its own keys. */
 const OWN_KEY = 'the-key-of-a-caller-of-the-edge-alone';
+/** Of a caller of the edge that may ask about another application alone. */
+const NARROWED_KEY = 'the-key-of-a-caller-of-one-application';
 const HOLDER = 'holder@example.com';
 /** Of facts at the edge. */
 const TTL_MS = 2000;
@@ -41,7 +44,7 @@ const clients: Client[] = [];
 
 const env = (key: string) => ({
   UPSTREAM_KEY: key,
-  INTERNAL_API_KEY: `caller:check+watch:${OWN_KEY},far:facts:${FACTS_KEY}`,
+  INTERNAL_API_KEY: `caller:check+watch:${OWN_KEY},narrowed:check+watch@other:${NARROWED_KEY},far:facts:${FACTS_KEY}`,
   CACHE_TTL_MS: `${TTL_MS}`,
 });
 
@@ -163,6 +166,39 @@ describe('an edge', () => {
     const client = clientOf(edge.grpc);
     expect(await failureOf(ask(client, HOLDER, { key: CHECK_KEY }))).toMatchObject({ code: status.UNAUTHENTICATED });
     expect(await ask(client, HOLDER, { key: FACTS_KEY })).toMatchObject({ allowed: true });
+  });
+
+  test('lets a narrowed key ask about its own applications alone, also where its upstream answers', async () => {
+    const client = clientOf(edge.grpc);
+    const options = { metadata: { 'x-internal-api-key': NARROWED_KEY } };
+    const check = { email: HOLDER, app: 'shop', permission: 'read' };
+    const list = (app: string) => {
+      const request = create(ListSubjectsRequestSchema, { app, permission: 'read' });
+      return callBytes(client, 'ListSubjects', toBinary(ListSubjectsRequestSchema, request), options.metadata);
+    };
+    const calls = {
+      Check: () => call(client, 'Check', check, options),
+      Explain: () => call(client, 'Explain', { check }, options),
+      ListSubjects: () => list('shop'),
+      ListResources: () =>
+        callBytes(
+          client,
+          'ListResources',
+          toBinary(ListResourcesRequestSchema, create(ListResourcesRequestSchema, { ...check, resourceType: 'item' })),
+          options.metadata,
+        ),
+    };
+    for (const [method, ask] of Object.entries(calls)) {
+      const refused = await failureOf(ask());
+      expect([method, refused.code, detailsOf(refused.metadata).reason]).toEqual([
+        method,
+        status.PERMISSION_DENIED,
+        'KEY_SCOPE',
+      ]);
+    }
+    const watcher = new Watcher(client, { apps: ['shop'] }, NARROWED_KEY);
+    await expect(watcher.until(() => watcher.told.length > 0)).rejects.toThrow(/KEY_SCOPE|only for other/);
+    expect((await list('other')).message).toBeDefined();
   });
 
   test('does not start with a key that lacks the scope, and says so', async () => {

@@ -53,10 +53,17 @@ export const DOORS: readonly Mutant[] = [
   ),
   mutant(
     'gRPC requires no key',
+    'app/grpc.ts',
+    "authorize: (key, about) => keys.admit(key, 'check', about),",
+    'authorize: () => () => true,',
+    'matrix/narrowed-keys',
+  ),
+  mutant(
+    'a narrowed key asks grpc-js about any application',
     'grpc/bridge.ts',
     'authorize(apiKey(call.metadata))?.(call.request);',
     'apiKey(call.metadata);',
-    'grpc/refusals',
+    'matrix/narrowed-keys',
   ),
   mutant(
     'unknown fields of a protobuf question are ignored',

@@ -87,7 +87,14 @@ export const EDGES: readonly Mutant[] = [
     'edge/edge',
   ),
   mutant(
-    'what is passed on needs no key of the edge',
+    'an edge asks its callers for no key',
+    'app/edge.ts',
+    "authorize: (key, about) => authorize('check', about)(key),",
+    'authorize: () => () => true,',
+    'edge/edge',
+  ),
+  mutant(
+    'what is passed on may be about any application',
     'upstream/passing-on.ts',
     'authorize(apiKey(call.metadata))?.(call.request);',
     'apiKey(call.metadata);',

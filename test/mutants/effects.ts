@@ -232,9 +232,16 @@ export const SENDING: readonly Mutant[] = [
   mutant(
     'an auth mail may contain any link',
     'provider/mail/text.ts',
+    "!authority.includes('@') && origins.has(url.origin) ? url.href : null",
+    "!authority.includes('@') ? url.href : null",
+    'provider/mail/endpoint',
+  ),
+  mutant(
+    'a text that becomes a link without its line breaks may go anywhere',
+    'provider/mail/text.ts',
     "password === '' && origins.has(origin);",
     "password === '' && origin !== '';",
-    'provider/mail/endpoint',
+    'provider/mail/words',
   ),
 ];
 
