@@ -42,6 +42,17 @@ describe('filters that escape', () => {
     ['{{ m | newline_to_br | default: "none" }}', withBreaks],
     ['{{ nothing | escape | default: "<none>" }}', '&lt;none&gt;'],
     ['{% assign x = m | newline_to_br %}{{ x }}', withBreaks],
+    ['{% echo m %}', escaped],
+    ['{% echo m | escape %}', escaped],
+    ['{% echo m | raw %}', m],
+    ['{% echo %}', ''],
+    ['{% liquid\n assign x = m | newline_to_br\n echo x %}', withBreaks],
+    // What is captured is HTML: its outputs have been escaped.
+    ['{% capture x %}<i>{{ m }}</i>{% endcapture %}{{ x }}', `<i>${escaped}</i>`],
+    ['{% capture x %}<i>{{ m | newline_to_br }}</i>{% endcapture %}{% echo x %}', `<i>${withBreaks}</i>`],
+    ['{% capture x %}<i>{% endcapture %}{{ x | raw }}{{ x | append: "" }}{{ x.size }}', '<i>&lt;i&gt;3'],
+    ['{% capture x %}a{% endcapture %}{% if x == "a" and x contains "a" %}{{ x }}{% endif %}', 'a'],
+    ['{% capture x %}{% endcapture %}{{ x | default: "<none>" }}', '&lt;none&gt;'],
     ['{{ entity | escape_once }}', '&lt;i&gt; &amp;'],
     ['{{ entity | escape }}', '&amp;lt;i&amp;gt; &amp;'],
     ['{{ m | url_encode }}', '%3Cb%3EAnn%27s%3C%2Fb%3E+%26+%22Co%22%0ALine'],
@@ -127,7 +138,13 @@ describe('filters that escape', () => {
     const faults: string[] = [];
     for (const [at, chain] of chains.entries()) {
       const value = PAYLOADS[at % PAYLOADS.length];
-      const output = at % 3 === 0 ? `{% assign v = m | ${chain} %}{{ v }}` : `{{ m | ${chain} }}`;
+      const outputs = [
+        `{% assign v = m | ${chain} %}{{ v }}`,
+        `{{ m | ${chain} }}`,
+        `{% echo m | ${chain} %}`,
+        `{% capture v %}{{ m }}{% endcapture %}{{ v | ${chain} }}`,
+      ];
+      const output = outputs[at % outputs.length];
       const [outcome] = await renderer.render([
         {
           template: template({ html: `[[${output}]]` }),

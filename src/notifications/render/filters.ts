@@ -3,7 +3,20 @@
  * already, and dates speak the reader's language in their time zone.
  */
 
-import { Drop, type FilterImplOptions, filters, type Liquid, toValue } from 'liquidjs';
+import {
+  CaptureTag,
+  type Context,
+  Drop,
+  type Emitter,
+  type FilterImplOptions,
+  filters,
+  type Liquid,
+  Tag,
+  type TagToken,
+  type TopLevelToken,
+  toValue,
+  Value,
+} from 'liquidjs';
 
 type Handler = Extract<FilterImplOptions, (...args: never[]) => unknown>;
 type Self = ThisParameterType<Handler>;
@@ -65,8 +78,44 @@ const ESCAPING: Readonly<Record<string, (this: Self, value: unknown) => unknown>
   },
 };
 
+/** Writes what an output writes: the library's own takes the mark away before it escapes. */
+class Echo extends Tag {
+  readonly #value: Value | null;
+
+  constructor(token: TagToken, remaining: TopLevelToken[], liquid: Liquid) {
+    super(token, remaining, liquid);
+    const { tokenizer } = token;
+    tokenizer.skipBlank();
+    this.#value = tokenizer.end() ? null : new Value(tokenizer.readFilteredValue(), liquid);
+  }
+
+  override *render(context: Context, emitter: Emitter): Generator<unknown, void, unknown> {
+    if (this.#value === null) return;
+    const shown = yield this.#value.value(context, false);
+    const { token, liquid } = this;
+    const isRaw = this.#value.filters.at(-1)?.raw === true;
+    // The library passes a tag's token, too, where its type asks for a filter's.
+    const self = { context, token, liquid } as unknown as Self;
+    emitter.write(isRaw ? toValue(shown) : escapeOutput.call(self, shown));
+  }
+
+  *arguments(): Generator<Value> {
+    if (this.#value !== null) yield this.#value;
+  }
+}
+
+/** What is captured is HTML: its outputs have been escaped. */
+class Capture extends CaptureTag {
+  override *render(context: Context): Generator<unknown, void, string> {
+    const { liquid, templates, variable } = this;
+    context.bottom()[variable] = new Escaped(yield liquid.renderer.renderTemplates(templates, context));
+  }
+}
+
 /** For the engine of HTML parts. */
 export function registerEscaping(liquid: Liquid): void {
+  liquid.registerTag('echo', Echo);
+  liquid.registerTag('capture', Capture);
   for (const [name, filter] of Object.entries(ESCAPING)) {
     liquid.registerFilter(name, function (this: Self, value: unknown) {
       return new Escaped(String(filter.call(this, value)));
