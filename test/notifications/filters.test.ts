@@ -180,6 +180,11 @@ describe('dates', () => {
     ['{{ at | date: "%B" }}', 'zh-hant', '11月'],
     ['{{ at | date: "%B" }}', 'no-such-language-of-all', 'November'],
     ['{{ at | date_to_string }}', 'cs', '28 lis 2026'],
+    ['{{ at | date_to_long_string }}', 'cs', '28 listopadu 2026'],
+    ['{{ at | date_to_long_string: "ordinal", "US" }}', 'en', 'November 28th, 2026'],
+    ['{{ at | date_to_long_string: "ordinal" }}', 'en', '28th November 2026'],
+    ['{{ "no date" | date_to_long_string }}{{ nothing | date_to_long_string }}', 'en', 'no date'],
+    ['{{ at | date }}', 'cs', 'sobota, listopadu 28, 2026 at 11:30 pm +0000'],
   ])('%s in %s is %s', async (source, locale, expected) => {
     // Some versions of ICU put narrow spaces before the part of the day.
     expect((await of(source, { locale })).replace(/\u202f/g, ' ')).toBe(expected);

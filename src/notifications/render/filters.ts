@@ -141,12 +141,22 @@ export function registerDates(liquid: Liquid): void {
     const handler = builtIn(name);
     liquid.registerFilter(name, function (this: Self, value: unknown, format?: unknown, zone?: unknown) {
       const self = typeof value === 'string' && DAY.test(value) ? inUtc(this) : this;
+      if (name === 'date_to_long_string') {
+        const text = longFormat(toValue(format), toValue(zone));
+        return builtIn('date').call(self, value, localized(self, value, text, undefined));
+      }
       if (name !== 'date') return handler.call(self, value, format, zone);
-      const text = toValue(format);
+      const text = toValue(format) ?? self.context.opts.dateFormat;
       const local = typeof text === 'string' ? localized(self, value, text, zone) : text;
       return handler.call(self, value, local, zone);
     });
   }
+}
+
+/** As https://jekyllrb.com/docs/liquid/filters/ has it. */
+function longFormat(type: unknown, style: unknown): string {
+  if (type !== 'ordinal') return '%d %B %Y';
+  return style === 'US' ? '%B %-d%q, %Y' : '%-d%q %B %Y';
 }
 
 /** The same filter in a context whose time zone is UTC. */
