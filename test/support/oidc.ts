@@ -47,6 +47,8 @@ export interface OidcClient {
   clientId: string;
   redirectUris: readonly string[];
   jwt: boolean;
+  /** Of a confidential client. */
+  secret?: string;
 }
 
 /** Answers requests at the provider's origin that are not OpenID's; false leaves them to it. */
@@ -77,7 +79,7 @@ export interface OidcDouble {
   isActive(accessToken: string): Promise<boolean>;
   /** Takes all access tokens back; refresh tokens stay. */
   revokeAccess(): void;
-  /** Makes a public client known, whose access tokens are JWTs where `jwt` says so. */
+  /** Makes a client known, public without a secret, whose access tokens are JWTs where `jwt` says so. */
   addClient(client: OidcClient): void;
   /** New keys; the old ones go unless kept. */
   rotate(options?: { keepOld: boolean }): void;
@@ -234,9 +236,11 @@ class Double implements OidcDouble {
           application_type: 'native',
           grant_types: ['authorization_code', 'refresh_token'],
         },
-        ...this.#clients.map(({ clientId, redirectUris }) => ({
+        ...this.#clients.map(({ clientId, redirectUris, secret }) => ({
           client_id: clientId,
-          token_endpoint_auth_method: 'none' as const,
+          ...(secret === undefined
+            ? { token_endpoint_auth_method: 'none' as const }
+            : { client_secret: secret, token_endpoint_auth_method: 'client_secret_basic' as const }),
           redirect_uris: [...redirectUris],
           application_type: 'native' as const,
           grant_types: ['authorization_code', 'refresh_token'],
