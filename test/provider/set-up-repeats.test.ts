@@ -198,6 +198,8 @@ describe('set-up that fails at any step', () => {
     Object.assign(world.idp.state, { signsMails: true, deniesPrivate: true });
     const denied = await setUp();
     expect([denied.status, denied.body.message]).toEqual([502, expect.stringMatching(/HTTPClient\.DenyList/)]);
+    const events = await world.root.post(`${ADMIN}/actions/setup`, {});
+    expect([events.status, events.body.message]).toEqual([502, expect.stringMatching(/HTTPClient\.DenyList/)]);
   });
 });
 
