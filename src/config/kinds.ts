@@ -99,7 +99,7 @@ export const baseUrl = matching(
   (value) => isHttpUrl(value) && !/[?#]/.test(value),
   'must be an http or https URL without credentials, query and fragment',
 ).overwrite((value) => trimEnd(value, '/'));
-/** Where a gateway is reached: nothing of it has a path, so that links, cookies and policies of pages hold for all of it. */
+/** Where a gateway is reached, as an origin is written: nothing of it has a path, so that links, cookies and policies of pages hold for all of it. */
 export const ownOrigin = matching(
   (value) => isHttpUrl(value) && !/[?#]/.test(value) && URL.parse(value)?.pathname === '/',
   (value) => {
@@ -107,7 +107,7 @@ export const ownOrigin = matching(
     if (parsed === null) return 'must be an http or https URL without credentials, path, query and fragment';
     return `must be scheme, host and port alone: set ${parsed.origin}, and have the proxy lead that address here without a path`;
   },
-).overwrite((value) => trimEnd(value, '/'));
+).overwrite((value) => URL.parse(value)?.origin ?? value);
 /** Where requests leave by: scheme, host and port, and credentials as HTTP Basic can send them (RFC 7617 2). */
 export const proxyUrl = matching(
   isProxyUrl,

@@ -372,12 +372,18 @@ describe('publicUrl', () => {
     });
   });
 
-  test.each(['https://example.com', 'https://example.com/', 'https://Example.com:443', 'http://[::1]:8080'])(
-    '%s is an address of a gateway',
-    (PUBLIC_URL) => {
-      expect(faultsOf({ env: { PUBLIC_URL } })).toEqual({});
-    },
-  );
+  test.each([
+    ['https://example.com', 'https://example.com'],
+    ['https://example.com/', 'https://example.com'],
+    ['https://Example.com:443', 'https://example.com'],
+    ['http://[::1]:8080', 'http://[::1]:8080'],
+    ['https://example.com/.', 'https://example.com'],
+    ['https:example.com', 'https://example.com'],
+    ['https://example.com\\', 'https://example.com'],
+    ['https://příklad.example', 'https://xn--pklad-zsa96e.example'],
+  ])('%s is an address of a gateway, and links begin with %s', (PUBLIC_URL, origin) => {
+    expect(toConfig({ env: { PUBLIC_URL } }).publicUrl).toBe(origin);
+  });
 });
 
 describe('usher config', () => {
