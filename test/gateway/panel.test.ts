@@ -386,7 +386,9 @@ describe('the page at /', () => {
       const answer = await raw(world, '/', headers);
       expect([answer.status, JSON.parse(answer.body)]).toEqual([200, { success: true, data }]);
       expect(answer.headers.vary?.toLowerCase()).toContain('accept');
-      expect((await ask(`${world.url}/`, { method: 'POST', headers: { accept: 'text/html' } })).status).toBe(404);
+      const refused = await ask(`${world.url}/?utm_source=mail`, { method: 'POST', headers: { accept: 'text/html' } });
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+      expect((await ask(`${world.url}/`, { method: 'OPTIONS' })).status).toBe(204);
       // A target in absolute form without a path.
       expect((await raw(world, 'http://elsewhere.example', headers)).status).toBe(200);
     });

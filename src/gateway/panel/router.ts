@@ -2,8 +2,12 @@
 
 import type { Application, Request, RequestHandler } from 'express';
 import { lazy } from '../../base/lazy.ts';
+import { answerOptions } from '../middleware/cors.ts';
+import { refuseMethod } from '../middleware/errors.ts';
 import { HTML_TYPE, JSON_TYPE, negotiate } from '../route/envelopes.ts';
 import type { PanelOptions } from './door.ts';
+
+const ALLOW = 'GET, HEAD, OPTIONS';
 
 /** Mounts `/panel`, everything below it, and `/`; other requests are passed on. Rate limits count none of these. */
 export function mountPanel(app: Application, options: PanelOptions): void {
@@ -15,15 +19,17 @@ export function mountPanel(app: Application, options: PanelOptions): void {
   };
   app.use((req, res, next) => (isBelowPanel(req.path) ? panel(req, res, next) : next()));
 
-  const { config, services } = options;
+  const { config, services, site } = options;
   const links = { panel: config.panel.enabled, mailbox: services.mailbox !== null };
-  app.get('/', async (req, res) => {
+  const home = app.route('/');
+  home.get(async (req, res) => {
     res.vary('accept');
     const { homePage, homePaths } = await import('../pages/home.ts');
     if (!isPerson(req)) return void res.json({ success: true, data: homePaths(links) });
     const { page, policy } = homePage(links);
     res.set({ 'content-type': HTML_TYPE, 'content-security-policy': policy }).send(page);
   });
+  home.options(answerOptions(site, ALLOW, false)).all(refuseMethod(site, ALLOW, false));
 }
 
 /**
