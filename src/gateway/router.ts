@@ -88,7 +88,7 @@ function stepsOf(options: RouterOptions, route: Route): RequestHandler[] {
   const { guard } = route;
   // Probes come from one address, every second, and must not be refused.
   const counted = !(route.quiet && guard.kind === 'open');
-  const entranceOf = ({ refusal, concerns }: Route) => ({ guard, refusal, counted, narrowable: concerns !== null });
+  const entranceOf = ({ refusal, concerns }: Route) => ({ guard, refusal, counted, concerns });
   const entrance = entranceOf(route);
   const rehearsal = route.rehearsal === null ? null : { route: route.rehearsal, entrance: entranceOf(route.rehearsal) };
 

@@ -135,6 +135,33 @@ describe.each(['true', 'false'])('keys that are narrowed to an application (grpc
     );
   }, 60_000);
 
+  test('where the path names the application, nothing else about a request is told first', async () => {
+    const named = routes.filter(({ path }) => path.includes(':appCode'));
+    expect(named.length).toBeGreaterThan(6);
+    const wrong: string[] = [];
+    for (const route of named) {
+      const path = route.path.replace(':appCode', 'other');
+      const faults = [
+        ['?strange=1', 'application/json', '{}'],
+        ['', 'application/json', '{'],
+        ['', 'text/plain', 'x'],
+        ['', 'application/json', `"${'x'.repeat(70_000)}"`],
+      ] as const;
+      for (const [query, type, body] of faults) {
+        const { method } = route;
+        const headers = {
+          'x-internal-api-key': NARROWED,
+          'x-auth-request-email': 'ann@example.com',
+          'content-type': type,
+        };
+        const sent = method === 'get' ? { method } : { method: method.toUpperCase(), body };
+        const { status } = await fetch(usher.rest + path + query, { headers, ...sent });
+        if (status !== 403) wrong.push(`${nameOf(route)} ${type} ${body.slice(0, 5)}: ${status}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
   test('a batch with one question about another application is refused whole', async () => {
     const check = { email: 'ann@example.com', permission: 'read' };
     const response = await fetch(`${usher.rest}/api/check/batch`, {

@@ -46,7 +46,7 @@ const entrance = (scope: KeyScope): Entrance => ({
   guard: key(scope) as Guard<unknown>,
   refusal: null,
   counted: true,
-  narrowable: true,
+  concerns: 'within',
 });
 
 /** The checks of a call of one method, before Connect reads it. */

@@ -5,6 +5,7 @@ import { normalizeEmail } from '../../base/grammar.ts';
 import { refuseOtherApplications } from '../../identity/api-keys.ts';
 import { bringsSecret, type Guard, type GuardRequest } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
+import type { Route } from '../route/route.ts';
 import type { Services } from '../services.ts';
 import { refuseBrowser, type Site } from './cors.ts';
 import type { Exchange } from './exchange.ts';
@@ -21,8 +22,8 @@ export interface Entrance {
   readonly guard: Guard<unknown>;
   /** The audit action of a write that the guard refused an identified caller. */
   readonly refusal: string | null;
-  /** Whether it is said what a request is about: otherwise callers with a narrowed key are refused. */
-  readonly narrowable: boolean;
+  /** What a request is about. Callers with a narrowed key are refused here where its path says so, or nothing does. */
+  readonly concerns: Route['concerns'];
   /** Whether requests of unidentified callers are counted by address. */
   readonly counted: boolean;
 }
@@ -74,7 +75,7 @@ async function admitCounted(
 function permit(
   { services, site }: Admission,
   exchange: Exchange,
-  { guard, refusal, narrowable }: Entrance,
+  { guard, refusal, concerns }: Entrance,
   request: GuardView,
   caller: unknown,
 ): unknown {
@@ -83,7 +84,7 @@ function permit(
   const refused = (error: unknown): Promise<never> => refuse(services, refusal, request, actor, error);
   try {
     if (refusesBrowser(guard, caller)) refuseBrowser(site, exchange.req);
-    if (!narrowable) refuseNarrowed(guard, caller);
+    if (concerns === null || concerns === 'path') refuseNarrowed(guard, caller, concerns, request);
     const permitted = guard.permit?.(services, request, caller);
     if (permitted === undefined) return caller;
     return exchange.within(DEADLINE_MS.call, permitted).then(() => caller, refused);
@@ -92,9 +93,9 @@ function permit(
   }
 }
 
-function refuseNarrowed(guard: Guard<unknown>, caller: unknown): void {
+function refuseNarrowed(guard: Guard<unknown>, caller: unknown, concerns: 'path' | null, { params }: GuardView): void {
   const holder = guard.key?.(caller);
-  if (holder) refuseOtherApplications(holder, []);
+  if (holder) refuseOtherApplications(holder, concerns === null ? [] : [params.appCode ?? '']);
 }
 
 function refusesBrowser(guard: Guard<unknown>, caller: unknown): boolean {

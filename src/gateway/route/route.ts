@@ -216,10 +216,11 @@ interface RouteSpec<
   /** Whether the answer holds a token, a code or a link with one: compressed, its length would tell parts of it (BREACH). */
   readonly holdsSecret?: boolean;
   /**
-   * Of a guard that takes a key: the codes of the applications that a request is about, so that a narrowed key may ask it. `within`: the
-   * handler compares them itself. Absent: what is about all applications, which a narrowed key may not ask.
+   * Of a guard that takes a key: the codes of the applications that a request is about, so that a narrowed key may ask it. `path`: the
+   * parameter `appCode` alone, compared before the body is read. `within`: the handler compares them itself. Absent: what is about all
+   * applications, which a narrowed key may not ask.
    */
-  readonly concerns?: 'within' | ((request: Requested<z.output<P>, BodyOf<B>>) => readonly string[]);
+  readonly concerns?: 'path' | 'within' | ((request: Requested<z.output<P>, BodyOf<B>>) => readonly string[]);
   readonly handle: (
     services: Services,
     input: Input<C, z.output<P>, z.output<Q>, BodyOf<B>, H>,
@@ -257,7 +258,7 @@ export interface Route {
   readonly holdsSecret: boolean;
   /** True: each of its requests is a dear read; else those with one of these parameters are. */
   readonly dear: Dear;
-  readonly concerns: 'within' | ((request: Requested<unknown, unknown>) => readonly string[]) | null;
+  readonly concerns: 'path' | 'within' | ((request: Requested<unknown, unknown>) => readonly string[]) | null;
   readonly handle: (services: Services, input: Input<unknown, unknown, unknown, unknown, RequestHeader>) => unknown;
   readonly dryRun: boolean;
   /** Answers `?dryRun=true` (dry-run.ts); null for routes without dry runs. */

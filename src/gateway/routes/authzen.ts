@@ -19,15 +19,13 @@ import { AppParams } from '../route/fields.ts';
 import { keyOrBearer } from '../route/or-key.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
-const ofPath = ({ params }: { readonly params: { readonly appCode: string } }) => [params.appCode];
-
 /** What all questions have in common. */
 const question = {
   method: 'post',
   tag: 'AuthZEN',
   guard: keyOrBearer('check'),
   params: AppParams,
-  concerns: ofPath,
+  concerns: 'path',
   headers: ['usher-min-revision'],
   envelope: bare,
   quiet: true,
@@ -144,7 +142,7 @@ const metadata = defineRoute({
   description: 'Built from `publicUrl`. 404 for an application that does not exist.',
   guard: keyOrBearer('check'),
   params: AppParams,
-  concerns: ofPath,
+  concerns: 'path',
   envelope: bare,
   response: Metadata,
   errors: ['NOT_FOUND'],

@@ -215,7 +215,7 @@ const exportManifest = defineRoute({
     'The input of `POST /api/manifests/apply`: applied with `prune` it restores exactly this state. In a stable order.',
   guard: orKey('manifest', applicationLevel('view')),
   params: AppParams,
-  concerns: ({ params }) => [params.appCode],
+  concerns: 'path',
   envelope: manifestEnvelope,
   response: ExportAnswer,
   errors: ['NOT_FOUND'],

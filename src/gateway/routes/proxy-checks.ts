@@ -29,7 +29,7 @@ export function proxyCheckRoutes(userHeader: string): readonly Route[] {
       description: `For proxies that read only a status: 204 allowed, 403 denied, 401 without a user, 503 without an answer; 2xx is a yes and nothing else. Every method is answered alike, at this path and every path below it, and the body is not read. Answers about a person carry \`x-usher-email\`, \`x-usher-access-level\` and \`x-usher-source\`.`,
       guard: askedByProxy(userHeader),
       params: AppParams,
-      concerns: ({ params }) => [params.appCode],
+      concerns: 'path',
       query: z.strictObject({ permission: permissionField, ...resourceFields, accessLevel: levelField }),
       envelope: noContent,
       quiet: true,
