@@ -126,9 +126,18 @@ export async function toYaml(manifest: ExportedManifest, schemaUrl: string | nul
   return parts.join('');
 }
 
-/** What YAML 1.1 has beside types: a line break, and the value of a map as a whole. */
-const OTHERWISE = /[\u2028\u2029]|^=$/;
-const ESCAPES: Readonly<Record<string, string>> = { '\u2028': '\\L', '\u2029': '\\P' };
+/**
+ * What readers of YAML 1.1 take otherwise beside types: line breaks, the value of a map as a whole, and in a line a tab, which some end
+ * a plain text at. No reader takes the two noncharacters as they are.
+ */
+const OTHERWISE = /[\u2028\u2029\ufffe\uffff]|^=$|^[^\n]*\t[^\n]*$/;
+const UNREADABLE = /[\u2028\u2029\ufffe\uffff]/g;
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\u2028': '\\L',
+  '\u2029': '\\P',
+  '\ufffe': '\\uFFFE',
+  '\uffff': '\\uFFFF',
+};
 
 /** Lists of codes go on one line: those of ten thousand people would fill pages. */
 function write({ Document, Scalar, isScalar, isSeq, visit }: typeof Yaml, value: unknown): string {
@@ -141,6 +150,6 @@ function write({ Document, Scalar, isScalar, isSeq, visit }: typeof Yaml, value:
       if (typeof scalar.value === 'string' && OTHERWISE.test(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE;
     },
   });
-  // These two now stand in double quotes alone.
-  return document.toString(OPTIONS).replace(/[\u2028\u2029]/g, (one) => ESCAPES[one] ?? one);
+  // These now stand in double quotes alone.
+  return document.toString(OPTIONS).replace(UNREADABLE, (one) => ESCAPES[one] ?? one);
 }

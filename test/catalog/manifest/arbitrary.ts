@@ -49,6 +49,7 @@ const words = fc
       'x\ufeffy',
       'x\u2028y',
       'x\u2029\ny',
+      'x\uffff\ufffe: y',
       '\u00a0',
     ),
     fc.string({ unit: 'grapheme', maxLength: 20 }),
