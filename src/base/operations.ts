@@ -19,7 +19,7 @@ export function urlOf(operation: string, { path: parameters, query = {} }: Opera
   });
   const sent = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
   const texts = new URLSearchParams(sent.map(([name, value]): [string, string] => [name, String(value)]));
-  return sent.length === 0 ? path : `${path}?${texts}`;
+  return sent.length === 0 ? path : `${path}?${texts.toString()}`;
 }
 
 /** A payload, with what its envelope says beside it. */

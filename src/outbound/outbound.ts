@@ -99,7 +99,8 @@ export function createOutbound(options: {
       closed = true;
       const held = await opened;
       if (held === undefined) return;
-      await Promise.all([...Object.values(held.agents), held.proxy].map((one) => one?.destroy()));
+      const agents = [...Object.values(held.agents), held.proxy].filter((one) => one !== null && one !== undefined);
+      await Promise.all(agents.map((one) => one.destroy()));
     },
   };
 }

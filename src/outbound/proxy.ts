@@ -73,7 +73,7 @@ function createProxyAgent({ Pool, ProxyAgent }: Undici, { origin, host, username
     requestTls: TLS,
     proxyTls: TLS,
     ...LIMITS,
-    factory: (target, options) => new Pool(target, { ...options, ...LIMITS }),
+    factory: (target, options) => new Pool(target, Object.assign({}, options, LIMITS)),
     clientFactory: (proxy, options) =>
       new Pool(proxy, { ...options, maxHeaderSize: LIMITS.maxHeaderSize, headersTimeout: CONNECT_TIMEOUT_MS }).compose(
         (dispatch) => (asked, handler) => dispatch(asked, tunnelling(host, handler)),
