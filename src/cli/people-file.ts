@@ -111,7 +111,8 @@ async function rowsOf(name: string, text: string): Promise<Row[]> {
   const { CsvError, parse } = await import('csv-parse/sync');
   try {
     // What `info` adds is not in the types of the package.
-    const records = parse(text, {
+    // The package counts a line break of two characters inside of quotes twice.
+    const records = parse(text.replaceAll('\r\n', '\n'), {
       bom: true,
       info: true,
       relax_column_count: true,
@@ -126,7 +127,7 @@ async function rowsOf(name: string, text: string): Promise<Row[]> {
 }
 
 function breaksIn(cells: readonly string[]): number {
-  return cells.reduce((sum, cell) => sum + cell.split(/\r\n|[\r\n]/).length - 1, 0);
+  return cells.reduce((sum, cell) => sum + cell.split(/[\r\n]/).length - 1, 0);
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });

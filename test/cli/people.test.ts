@@ -64,6 +64,11 @@ describe('usher people import', () => {
     ['too many cells', 'email\n"a\n@b.cz",x\n', 'staff.csv:2:1: has 2 cells, and the head 1'],
     ['no address', 'email,firstName\n,Ada\n', 'staff.csv:2:1: email: is missing'],
     ['an address twice', 'email\na@b.cz\n\nA@b.cz\n', 'staff.csv:4:1: email: a@b.cz is in line 2 already'],
+    [
+      'an address after lines of Windows',
+      'email,roles\r\n"a@b.cz","shop/clerk\r\n"\r\nb@b.cz,\r\nno,\r\n',
+      'staff.csv:5:1: email',
+    ],
     ['an open quote', 'email\n"a@b.cz\n', 'is not CSV: Quote Not Closed'],
     ['nothing', '', 'is empty: its first line names the columns'],
     ['another encoding', Buffer.from('email,firstName\na@b.cz,Zo\xeb\n', 'latin1'), 'is not UTF-8'],
