@@ -72,8 +72,8 @@ export const PROVIDER: readonly Mutant[] = [
   mutant(
     'a route about all applications is open to narrowed keys',
     'gateway/middleware/admit.ts',
-    'if (!narrowable) refuseNarrowed(guard, caller);',
-    'void [narrowable, refuseNarrowed];',
+    "if (concerns === null || concerns === 'path')",
+    "if (concerns === 'path')",
     'matrix/narrowed-keys',
   ),
   mutant(
