@@ -87,8 +87,8 @@ describe('the documents', () => {
     expect(found.filter(({ word }) => !exists(word))).toEqual([]);
   });
 
-  test('the table of docs/testing.md matches the existing mutants and tests', () => {
-    const rows = [...read('docs/testing.md').matchAll(/^\| (.+?) \| `(\S+)` \| `(\S+\.test\.ts)` \|$/gm)];
+  test('the table of docs/evidence/mutants.md matches the existing mutants and tests', () => {
+    const rows = [...read('docs/evidence/mutants.md').matchAll(/^\| (.+?) \| `(\S+)` \| `(\S+\.test\.ts)` \|$/gm)];
     const files = new Map(MUTANTS.map(({ name, file }) => [name, file]));
     const wrong = rows.filter(
       ([, name = '', file, noticed]) => files.get(name) !== file || !existsSync(join(ROOT, 'test', String(noticed))),

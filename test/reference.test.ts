@@ -61,12 +61,15 @@ describe('names of files', () => {
     expect(broken).toEqual([]);
   });
 
-  test('every test and source in docs/testing.md exists', () => {
-    const rows = readFileSync(join(ROOT, 'docs/testing.md'), 'utf8')
-      .split('\n')
-      .filter((line) => line.startsWith('| '));
-    expect(rows.flatMap(missing)).toEqual([]);
-  });
+  test.each(['testing.md', 'evidence/mutants.md', 'evidence/long-runs.md'])(
+    'every test and source in docs/%s exists',
+    (page) => {
+      const rows = readFileSync(join(ROOT, 'docs', page), 'utf8')
+        .split('\n')
+        .filter((line) => line.startsWith('| '));
+      expect(rows.flatMap(missing)).toEqual([]);
+    },
+  );
 });
 
 describe('docs/reference', () => {

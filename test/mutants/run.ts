@@ -3,12 +3,12 @@
  *
  *   npm run test:mutants                  all of them
  *   npm run test:mutants -- signature     those whose name or file holds the text
- *   npm run test:mutants -- --from 40 --to 60 --table docs/testing.md
+ *   npm run test:mutants -- --from 40 --to 60 --table docs/evidence/mutants.md
  *   npm run test:mutants -- --trees 2 --results /tmp/results.jsonl
  *
  * Before that it runs the tests without a mistake: one that fails then notices nothing. `--trees 2` tries two mutants at a time.
  * `--results` keeps what was found, and begins where a run with that file ended. Ends with 1 unless every mutant was killed:
- * `late` is one whose tests waited, `broken` one that leaves no program. docs/testing.md has the list: `--table` writes into it.
+ * `late` is one whose tests waited, `broken` one that leaves no program. docs/evidence/mutants.md has the list: `--table` writes into it.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
