@@ -11,7 +11,7 @@ import { ANYWHERE, listen, outboundWith, reasonOf, resolvingTo, serve, startCana
 describe('outbound answers', () => {
   const answer = async (handle: (response: ServerResponse, request: IncomingMessage) => void, options = {}) => {
     const { url } = await serve((request, response) => handle(response, request));
-    return reasonOf(outboundWith(), url, { timeoutMs: 500, ...options });
+    return reasonOf(outboundWith(), url, { timeoutMs: 20_000, ...options });
   };
 
   test.each([301, 302, 303, 307, 308, 304, 399])('a redirect (%s) is not followed', async (status) => {
@@ -262,7 +262,13 @@ describe('outbound requests', () => {
   test('a header with a line break is not sent', async () => {
     const { url, requests } = await serve((_request, response) => response.end());
     await expect(
-      outboundWith().send({ url, policy: OPERATOR_POLICY, headers: { a: 'b\r\nc: d' }, timeoutMs: 500, maxBytes: 10 }),
+      outboundWith().send({
+        url,
+        policy: OPERATOR_POLICY,
+        headers: { a: 'b\r\nc: d' },
+        timeoutMs: 20_000,
+        maxBytes: 10,
+      }),
     ).rejects.toMatchObject({ reason: 'refused_url' });
     expect(requests).toHaveLength(0);
   });
@@ -302,7 +308,7 @@ describe('outbound requests', () => {
     const outbound = outboundWith();
     for (const url of ['https://127.0.0.1/canary', 'ftp://canary/', 'http://127.0.0.1:1/canary']) {
       const error = await outbound
-        .send({ url, policy: { ...ANYWHERE, reach: 'internal' }, timeoutMs: 500, maxBytes: 10 })
+        .send({ url, policy: { ...ANYWHERE, reach: 'internal' }, timeoutMs: 20_000, maxBytes: 10 })
         .catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(OutboundError);
       expect((error as Error).message).not.toMatch(/canary|127\.0\.0\.1/);
