@@ -27,6 +27,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   IDP_NOTIFICATION_SIGNING_KEY: CANARY,
   IDP_EVENT_SIGNING_KEYS: CANARY,
   IDP_CLIENT_SECRET: CANARY,
+  OUTBOUND_PROXY: `http://usher:${CANARY}@proxy.example.com:3128`,
   PUSH_PRIVATE_KEY: pair.getPrivateKey('base64url'),
 };
 /** What the others require beside them. */
