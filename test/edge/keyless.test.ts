@@ -24,7 +24,7 @@ describe('an edge that has a key of its upstream and asks for none', () => {
 
   test.each([
     ['keys of its own', { INTERNAL_API_KEY: 'the-key-of-a-caller' }],
-    ['sockets alone', { USHER_LISTENERS: listeners('unix:/run/usher/edge.sock') }],
+    ['sockets alone', { GRPC_FRONT: 'true', USHER_LISTENERS: listeners('unix:/run/usher/edge.sock') }],
   ])('is taken with %s', (_, env) => {
     expect(edgeConfig('127.0.0.1:1', { UPSTREAM_KEY: KEY, ...env }).upstream.key).toBe(KEY);
   });
