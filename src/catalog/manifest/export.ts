@@ -130,8 +130,12 @@ export async function toYaml(manifest: ExportedManifest, schemaUrl: string | nul
  * What readers of YAML 1.1 take otherwise beside types: line breaks, the value of a map as a whole, and in a line a tab, which some end
  * a plain text at. No reader takes the two noncharacters as they are.
  */
-const OTHERWISE = /[\u2028\u2029\ufffe\uffff]|^=$|^[^\n]*\t[^\n]*$/;
-const UNREADABLE = /[\u2028\u2029\ufffe\uffff]/g;
+function isReadOtherwise(text: string): boolean {
+  return UNREADABLE.test(text) || text === '=' || (text.includes('\t') && !text.includes('\n'));
+}
+
+const UNREADABLE = /[\u2028\u2029\ufffe\uffff]/;
+const EACH_UNREADABLE = /[\u2028\u2029\ufffe\uffff]/g;
 const ESCAPES: Readonly<Record<string, string>> = {
   '\u2028': '\\L',
   '\u2029': '\\P',
@@ -147,9 +151,9 @@ function write({ Document, Scalar, isScalar, isSeq, visit }: typeof Yaml, value:
       if (isSeq(list) && list.items.every((item) => isScalar(item))) list.flow = true;
     },
     Scalar: (_, scalar) => {
-      if (typeof scalar.value === 'string' && OTHERWISE.test(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE;
+      if (typeof scalar.value === 'string' && isReadOtherwise(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE;
     },
   });
   // These now stand in double quotes alone.
-  return document.toString(OPTIONS).replace(UNREADABLE, (one) => ESCAPES[one] ?? one);
+  return document.toString(OPTIONS).replace(EACH_UNREADABLE, (one) => ESCAPES[one] ?? one);
 }
