@@ -24,3 +24,20 @@ export async function within(clock: Pick<Clock, 'after'>, ms: number, work: Prom
     cancel();
   }
 }
+
+/** `work`, or a rejection with `reason` as soon as `signal` is aborted. The work itself goes on: others may wait for it. */
+export async function unlessAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  reason: () => Error = () => signal.reason as Error,
+): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(reason());
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

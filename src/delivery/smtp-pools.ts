@@ -10,6 +10,7 @@ import type MimeNode from 'nodemailer/lib/mime-node';
 import type SMTPPool from 'nodemailer/lib/smtp-pool';
 import type { Clock } from '../base/clock.ts';
 import { addressKind, isLoopbackHost } from '../base/ip-address.ts';
+import { unlessAborted } from '../base/wait.ts';
 import type { AccessTokens, TokenOwner } from './access-tokens.ts';
 import type { ComposedMail, SmtpServer } from './message.ts';
 import { readWhole } from './mime.ts';
@@ -92,7 +93,7 @@ export class SmtpPools {
   async #sendWithin(signal: AbortSignal, { sender, smtp, urgent, mail }: Sending): Promise<string> {
     // Before there is a session that waits for it.
     const owner = ownerOf(sender, smtp);
-    if (owner !== null) await unlessAborted(signal, this.#options.tokens.tokenOf(owner));
+    if (owner !== null) await unlessAborted(this.#options.tokens.tokenOf(owner), signal, waitIsOver);
     const pool = this.#poolOf(`${sender}:${urgent}`, sender, smtp);
     pool.pending++;
     try {
@@ -158,18 +159,8 @@ function ownerOf(id: number, { user, oauth2 }: SmtpServer): TokenOwner | null {
   return user === null || oauth2 === null ? null : { id, account: oauth2 };
 }
 
-/** The result of shared work, or an error once this caller's time is over. */
-async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void =>
-    reject(Object.assign(new Error('the wait for an access token is over'), { code: 'EABORT' }));
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
+function waitIsOver(): Error {
+  return Object.assign(new Error('the wait for an access token is over'), { code: 'EABORT' });
 }
 
 /** How a session with the server logs in; nothing without a login. */

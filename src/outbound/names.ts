@@ -7,6 +7,7 @@ import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { hostName, isLocalhostName, isMetadataName, isPrivateName } from '../base/host-names.ts';
+import { unlessAborted } from '../base/wait.ts';
 import { isWithinReach, type Reach, type Resolve, refusedAddress } from './reach.ts';
 
 /** How long a request waits for the answer of the resolver here, which in a network with a proxy may know no names at all. */
@@ -66,17 +67,4 @@ function isOutside(name: string, reach: Reach): boolean {
   if (isMetadataName(name)) return true;
   if (reach === 'internal') return false;
   return isPrivateName(name) && !(reach === 'loopback' && isLocalhostName(name));
-}
-
-/** `work`, or the reason of `signal` as soon as that is aborted. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const aborted = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', aborted, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', aborted);
-  }
 }

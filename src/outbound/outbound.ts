@@ -99,7 +99,7 @@ export function createOutbound(options: {
       closed = true;
       const held = await opened;
       if (held === undefined) return;
-      const agents = [...Object.values(held.agents), held.proxy].filter((one) => one !== null && one !== undefined);
+      const agents = [...Object.values(held.agents), held.proxy].filter((one) => one !== null);
       await Promise.all(agents.map((one) => one.destroy()));
     },
   };
