@@ -6,7 +6,6 @@
 import { z } from 'zod';
 import type { By } from '../administration/administer.ts';
 import type { Clock } from '../base/clock.ts';
-import { UsherError } from '../base/errors.ts';
 import { EVENT_KEY_CONTEXT, type Sealing } from '../brands/sealing.ts';
 import type { Database } from '../persistence/database.ts';
 import { getSetting, putSetting } from '../persistence/settings.ts';
@@ -16,6 +15,7 @@ import type { IdpClient } from './client.ts';
 import { Making } from './making.ts';
 import { NATIVE_EVENTS } from './native-event.ts';
 import { EVENT_TARGET_SETTING } from './native-events.ts';
+import { refuseUnsealable } from './signing-keys.ts';
 
 interface EventActionsStatus {
   /** Target and executions were made, and the events can be verified. */
@@ -60,13 +60,7 @@ export class EventActions {
     const write = { action: 'event_actions.set_up', act: "set up the provider's events" };
     await administerProvider(database, by, write, async (done) => {
       client.refuseUnconfigured();
-      if (sealing.current === null) {
-        throw new UsherError(
-          'IDP_NOT_CONFIGURED',
-          'The signing key is stored encrypted with the key for brands: configure brandSmtpKey (BRAND_SMTP_KEY) first.',
-          { retryAfter: 60 },
-        );
-      }
+      refuseUnsealable(sealing);
       await this.#locks.hold('event-actions', () => this.#setUp(done));
     });
     return await this.#status();

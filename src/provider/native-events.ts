@@ -25,13 +25,13 @@ import {
   setUserActive,
   setUserEmail,
 } from '../persistence/provider/native-events.ts';
-import { getSetting } from '../persistence/settings.ts';
 import type { AdminApi } from './admin-api.ts';
 import type { IdpClient } from './client.ts';
 import { noteEvent, type ProviderEvents, reasonOf } from './events.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { type NativeEvent, readNativeEvent, storableEvent } from './native-event.ts';
 import { examineSignature, verifySignature } from './signature.ts';
+import { storedSigningKey } from './signing-keys.ts';
 
 interface NativeEventsOptions {
   readonly config: Pick<Config, 'auth' | 'idp'>;
@@ -262,13 +262,9 @@ export class NativeEvents {
 
   /** The configured keys, and the one that set-up stored. */
   async #keys(): Promise<string[]> {
-    const { config, database, sealing, log } = this.#options;
-    const kept = await database.read((tx) => getSetting(tx, EVENT_TARGET_SETTING));
-    const sealed = (kept as { signingKey?: unknown } | null | undefined)?.signingKey;
-    const stored = typeof sealed === 'string' ? sealing.openText(EVENT_KEY_CONTEXT, sealed) : null;
-    if (typeof sealed === 'string' && stored === null) {
-      log.warn('stored signing key of events not readable; brandSmtpKey lacks the key that sealed it');
-    }
+    const { config } = this.#options;
+    const ofEvents = { setting: EVENT_TARGET_SETTING, context: EVENT_KEY_CONTEXT, name: 'signing key of events' };
+    const stored = await storedSigningKey(this.#options, ofEvents);
     return [...config.idp.eventSigningKeys, ...(stored === null ? [] : [stored])];
   }
 }

@@ -16,6 +16,7 @@ import { administerProvider, type Done, ProviderLocks } from './administration.t
 import { type IdpClient, IdpCode } from './client.ts';
 import { PROVIDER_SETTING } from './mail/provider-setting.ts';
 import { Making } from './making.ts';
+import { refuseUnsealable } from './signing-keys.ts';
 
 interface NotificationProviderStatus {
   /** Set up and activated, and its e-mails can be verified. */
@@ -83,13 +84,7 @@ export class NotificationProvider {
     const write = { action: 'notification_provider.set_up', act: 'set up the notification provider' };
     await administerProvider(database, by, write, async (done) => {
       client.refuseUnconfigured();
-      if (sealing.current === null) {
-        throw new UsherError(
-          'IDP_NOT_CONFIGURED',
-          'The signing key is stored encrypted with the key for brands: configure brandSmtpKey (BRAND_SMTP_KEY) first.',
-          { retryAfter: 60 },
-        );
-      }
+      refuseUnsealable(sealing);
       await this.#locks.hold('notification-provider', () => this.#setUp(done));
     });
     return await this.status();

@@ -27,10 +27,10 @@ import {
   settleAuthMail,
 } from '../../persistence/provider/auth-mails.ts';
 import { settleRefusedMail } from '../../persistence/provider/refused-mails.ts';
-import { getSetting } from '../../persistence/settings.ts';
 import { noteEvent, type ProviderEvents, reasonOf } from '../events.ts';
 import type { SecretSource } from '../login-cookie.ts';
 import { examineSignature, verifySignature } from '../signature.ts';
+import { storedSigningKey } from '../signing-keys.ts';
 import { type Composed, compose } from './compose.ts';
 import { type AuthMail, readPayload } from './payload.ts';
 import { PROVIDER_SETTING } from './provider-setting.ts';
@@ -277,14 +277,10 @@ export class AuthMails {
 
   /** The configured key and the one that setup stored: both are in use while the provider is set up again. */
   async #keys(): Promise<string[]> {
-    const { config, database, sealing, log } = this.#parts;
+    const { config } = this.#parts;
     const configured = config.idp.notificationSigningKey;
-    const kept = await database.read((tx) => getSetting(tx, PROVIDER_SETTING));
-    const sealed = (kept as { signingKey?: unknown } | null | undefined)?.signingKey;
-    const stored = typeof sealed === 'string' ? sealing.openText(SIGNING_KEY_CONTEXT, sealed) : null;
-    if (typeof sealed === 'string' && stored === null) {
-      log.warn('stored signing key not readable; brandSmtpKey lacks the key that sealed it');
-    }
+    const ofMails = { setting: PROVIDER_SETTING, context: SIGNING_KEY_CONTEXT, name: 'signing key' };
+    const stored = await storedSigningKey(this.#parts, ofMails);
     return [configured, stored].filter((key) => key !== null);
   }
 }
