@@ -131,11 +131,10 @@ export async function toYaml(manifest: ExportedManifest, schemaUrl: string | nul
  * a plain text at. No reader takes the two noncharacters as they are.
  */
 function isReadOtherwise(text: string): boolean {
-  return UNREADABLE.test(text) || text === '=' || (text.includes('\t') && !text.includes('\n'));
+  return text.search(UNREADABLE) !== -1 || text === '=' || (text.includes('\t') && !text.includes('\n'));
 }
 
-const UNREADABLE = /[\u2028\u2029\ufffe\uffff]/;
-const EACH_UNREADABLE = /[\u2028\u2029\ufffe\uffff]/g;
+const UNREADABLE = /[\u2028\u2029\ufffe\uffff]/g;
 const ESCAPES: Readonly<Record<string, string>> = {
   '\u2028': '\\L',
   '\u2029': '\\P',
@@ -155,5 +154,5 @@ function write({ Document, Scalar, isScalar, isSeq, visit }: typeof Yaml, value:
     },
   });
   // These now stand in double quotes alone.
-  return document.toString(OPTIONS).replace(EACH_UNREADABLE, (one) => ESCAPES[one] ?? one);
+  return document.toString(OPTIONS).replace(UNREADABLE, (one) => ESCAPES[one] ?? one);
 }
