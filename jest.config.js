@@ -67,10 +67,14 @@ const project = (displayName, testMatch, more = {}) => ({
   ...more,
 });
 
-const NOT_QUICK = SLOW.map((path) => `<rootDir>/test/${path}[/.]`);
+/** Of paths from the root. */
+const SLOW_PATHS = SLOW.map((path) => `test/${path}[/.]`);
+const QUICK = globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).filter(
+  (file) => !SLOW_PATHS.some((path) => new RegExp(`^${path}`).test(file)),
+);
 
 const USUAL = [
-  project('quick', ['**/*.test.ts'], { testPathIgnorePatterns: NOT_QUICK }),
+  project('quick', ['**/*.test.ts'], { testPathIgnorePatterns: SLOW_PATHS.map((path) => `<rootDir>/${path}`) }),
   project(
     'slow',
     SLOW.flatMap((path) => [`${path}/**/*.test.ts`, `${path}.test.ts`]),
@@ -79,12 +83,12 @@ const USUAL = [
 
 /** The quick suites that are declared for both databases: `npm run test:embedded` runs them once more, on the embedded one. */
 const onBoth = () =>
-  globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
-    .filter((path) => /\bKINDS\b|\bforEachDatabase\(/.test(readFileSync(`${import.meta.dirname}/${path}`, 'utf8')))
-    .map((path) => path.slice('test/'.length));
+  QUICK.filter((path) =>
+    /\bKINDS\b|\bforEachDatabase\(/.test(readFileSync(`${import.meta.dirname}/${path}`, 'utf8')),
+  ).map((path) => path.slice('test/'.length));
 
 const apart = () => [
-  project('embedded', onBoth(), { testPathIgnorePatterns: NOT_QUICK }),
+  project('embedded', onBoth()),
   project('browser', ['browser/*.browser.ts'], { setupFilesAfterEnv: ['<rootDir>/test/browser/again.ts'] }),
   ...['upgrade', 'scale', 'pooler', 'proxies'].map((name) => project(name, [`${name}/*.${name}.ts`])),
   project('prometheus', ['observability/*.prometheus.ts']),
@@ -93,9 +97,6 @@ const apart = () => [
 const argv = process.argv.slice(2);
 const selects = argv.some((word) => word.startsWith('--selectProjects'));
 const named = argv.filter((word) => word.startsWith('test/'));
-const QUICK = globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).filter(
-  (path) => !SLOW.some((slow) => path.startsWith(`test/${slow}/`) || path.startsWith(`test/${slow}.`)),
-);
 const takesSlow =
   argv.some((word) => /^--(testPathPatterns|runTestsByPath|findRelatedTests)\b/.test(word)) ||
   named.some((pattern) => !QUICK.some((path) => new RegExp(pattern).test(path)));
