@@ -1,6 +1,6 @@
 /**
- * Long work that others may interrupt: generators that yield every few steps. time-slice.ts runs them beside the calls of a service,
- * `atOnce` where nobody waits. Without Node.js: the panel runs them too.
+ * Long work in steps: generators that yield every few of them. time-slice.ts answers calls of the service between two steps; `atOnce`
+ * does all of them. Nothing here needs Node.js, since the panel uses it too.
  */
 
 export type Sliced<R = void> = Generator<void, R, void>;

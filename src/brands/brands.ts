@@ -222,7 +222,7 @@ export class Brands {
 
 const REFRESHED_AT = ['smtpTokenUrl', 'smtpClientId', 'smtpRefreshToken'] as const;
 
-/** That a secret is another one, for the audit record, which never shows it. */
+/** Which secrets have changed, for the audit record: it says so, and never shows one. */
 function changedSecrets(before: BrandRow, after: BrandRow): Record<string, true> {
   return {
     ...(after.smtpPassword === before.smtpPassword ? {} : { passwordChanged: true }),

@@ -14,7 +14,7 @@ import { nameOf } from './expectations.ts';
 
 /**
  * Keys that are narrowed to applications (docs/reference/callers.md#internal-keys), at every route and every RPC, made from these: about its
- * own application such a key asks as any other, about another one and about all of them it is KEY_SCOPE.
+ * own application such a key is treated as any other key; about another application, and about all of them, it gets KEY_SCOPE.
  */
 const SCOPES = KEY_SCOPES.join('+');
 const NARROWED = 'a-key-for-one-application-alone';
