@@ -20,13 +20,22 @@ export interface Noticed {
   worst: number;
 }
 
+export interface BesideOptions {
+  env?: Record<string, string>;
+  /** How long Check is asked beside the work; as long as normally without. */
+  sliceMs?: number;
+  /** What loads the machine in the slice that is compared; about a second of PostgreSQL's time without. */
+  control?: (service: Service, token: string) => Promise<void>;
+}
+
 /** Asks a service on a copy of the data set, normally and beside `work`, which begins with the slice. */
 export async function checkBeside(
   databaseUrl: string,
   work: (service: Service, token: string) => Promise<void>,
+  options: BesideOptions = {},
 ): Promise<Noticed> {
   // Sized to hold the facts of all who are asked about, as in check-all-warm.
-  const env = { CACHE_PERSONS: '20000', CACHE_MEMBERS: '100000' };
+  const env = { CACHE_PERSONS: '20000', CACHE_MEMBERS: '100000', ...options.env };
   const service = await Service.start({ databaseUrl, core: CORES.server, env });
   const generator = new Generator();
   try {
@@ -35,18 +44,18 @@ export async function checkBeside(
     const open = { protocol: 'grpc', port: service.grpcPort, answers: 'known', key: KEY } as const;
     await generator.open({ target, workload: 'all', connections: 4, ...open });
     await generator.slice(target, { inFlight: 64, order: 'once', from: 0, to: 50_000 });
-    const slice = () => generator.slice(target, { inFlight: IN_FLIGHT, durationMs: SLICE_MS });
+    const durationMs = options.sliceMs ?? SLICE_MS;
+    const slice = () => generator.slice(target, { inFlight: IN_FLIGHT, durationMs });
     const normal: number[] = [];
     for (let i = 0; i < NORMAL_SLICES; i++) normal.push((await slice()).p99);
-    const busySlice = slice();
-    await keepBusy(databaseUrl);
-    const busy = await busySlice;
+    const load = options.control ?? (() => keepBusy(databaseUrl));
     // As long as the normal ones.
-    const disturbed = slice();
+    const [busy] = await Promise.all([slice(), load(service, token)]);
     const startedAt = performance.now();
-    await work(service, token);
-    const workMs = performance.now() - startedAt;
-    const during = await disturbed;
+    const [during, workMs] = await Promise.all([
+      slice(),
+      work(service, token).then(() => performance.now() - startedAt),
+    ]);
     return { workMs, normal: median(normal), busy: busy.p99, during: during.p99, worst: during.max };
   } finally {
     await service.stop();

@@ -11,6 +11,7 @@ import { checkCold } from './scenarios/cold.ts';
 import { delivery } from './scenarios/delivery.ts';
 import { besideDryRuns, dryRuns } from './scenarios/dry-runs.ts';
 import { edge } from './scenarios/edge.ts';
+import { besideExports } from './scenarios/exports.ts';
 import { followers } from './scenarios/followers.ts';
 import { inbox } from './scenarios/inbox.ts';
 import { isolation } from './scenarios/isolation.ts';
@@ -64,6 +65,7 @@ const SCENARIOS = new Map<string, Scenario>([
   // In these PostgreSQL gives way, and in all that come after them.
   ['application-delete', applicationDelete],
   ['beside-dry-runs', besideDryRuns],
+  ['beside-exports', besideExports],
   ['isolation', isolation],
 ]);
 

@@ -6,7 +6,7 @@ import { type Row, rowsOf } from '../report.ts';
 import { sendRight } from '../rest-calls.ts';
 
 /** An application `doomed` with ten permissions and overrides of the data set's users. */
-async function addDoomed(url: string, overrides: number): Promise<void> {
+export async function addDoomed(url: string, overrides: number): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
