@@ -1,5 +1,6 @@
 /** What the locales of browsers, tokens and mobile systems mean in codes of the language registry (docs/reference/names.md#languages). */
 
+import { LRUCache } from 'lru-cache';
 import { isLanguageCode } from './grammar.ts';
 
 /** Longer texts name nothing. */
@@ -32,8 +33,17 @@ export function languageCodes(locale: string): string[] {
   return [...new Set(codes.map((code) => code.toLowerCase()))].filter(isLanguageCode);
 }
 
+type Direction = 'rtl' | 'ltr';
+
+/** Each mail asks, and an Intl.Locale takes as long as all else of a layout. */
+const DIRECTIONS = new LRUCache<string, Direction>({ max: 500, memoMethod: readDirection });
+
 /** `rtl` or `ltr`, by the script that the language is written in. */
-export function directionOf(locale: string): 'rtl' | 'ltr' {
+export function directionOf(locale: string): Direction {
+  return DIRECTIONS.memo(locale);
+}
+
+function readDirection(locale: string): Direction {
   const script = localeOf(locale)?.maximize().script;
   return script !== undefined && RIGHT_TO_LEFT.has(script) ? 'rtl' : 'ltr';
 }

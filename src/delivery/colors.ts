@@ -1,5 +1,7 @@
 /** Readable color pairs from a brand's colors, for mails and pages: text colors with enough contrast (WCAG 2.2). */
 
+import { LRUCache } from 'lru-cache';
+
 /** The colors of a brand without its own. */
 export const PRIMARY = '#3451b2';
 export const BACKGROUND = '#f4f5f7';
@@ -32,8 +34,15 @@ export function contrastOf(one: string, other: string): number {
   return (high + 0.05) / (low + 0.05);
 }
 
+/** Those of the brands' colors: each mail asks for several. */
+const LUMINANCES = new LRUCache<string, number>({ max: 1000, memoMethod: computeLuminance });
+
 /** Relative luminance (WCAG 2.2). */
 function luminance(color: string): number {
+  return LUMINANCES.memo(color);
+}
+
+function computeLuminance(color: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const channel = Number.parseInt(color.slice(at, at + 2), 16) / 255;
     return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;

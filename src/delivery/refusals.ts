@@ -5,7 +5,6 @@
 
 import type { Tx } from '../persistence/database.ts';
 import {
-  isAnyRefused,
   keepRefusedRow,
   type RefusedMail,
   type RefusedRow,
@@ -37,15 +36,16 @@ const RECIPIENTS = 3;
 /** One person with more mails than this in a row says nothing about others. */
 const MAX_MAILS = 200;
 
-const NOTHING: Judgment = { again: new Set(), revived: [], paused: new Set() };
+/** Of mails that were all sent: they end rows, and nothing is tried again. */
+export const NOTHING: Judgment = { again: new Set(), revived: [], paused: new Set() };
+
+export function lanesOf(ends: readonly MailEnd[]): string[] {
+  return [...new Set(ends.map(({ lane }) => lane))];
+}
 
 /** Judges the mails of a batch, in their order, and keeps the rows for the next one. */
 export async function judgeRefusals(tx: Tx, ends: readonly MailEnd[]): Promise<Judgment> {
-  if (ends.length === 0) return NOTHING;
-  const lanes = [...new Set(ends.map(({ lane }) => lane))];
-  const isQuiet = ends.every(({ refusal }) => refusal === null);
-  // Nearly always: nothing was refused, now or before.
-  if (isQuiet && !(await isAnyRefused(tx, lanes))) return NOTHING;
+  const lanes = lanesOf(ends);
   const rows = await takeRefusedRows(tx, lanes);
   const again = new Set<number>();
   const revived: RefusedMail[] = [];

@@ -12,7 +12,7 @@ import type { Claimed } from '../persistence/delivery/claims.ts';
 import { noteResults, settleDeliveries } from '../persistence/delivery/settle.ts';
 import type { Attempt } from './attempt.ts';
 import { PAUSES_MS } from './backoff.ts';
-import { ACCOUNT_REFUSED, judgeRefusals, type MailEnd } from './refusals.ts';
+import { ACCOUNT_REFUSED, judgeRefusals, lanesOf, type MailEnd, NOTHING } from './refusals.ts';
 
 export interface SettlingParts {
   database: Pick<Database, 'change'>;
@@ -103,13 +103,17 @@ export class Settling {
     const used = [...new Set(batch.flatMap(({ attempt }) => attempt.used ?? []))];
     const gone = batch.flatMap(({ attempt }) => attempt.gone ?? []);
     const { result } = await this.#parts.database.change(async (tx) => {
-      const { again, revived, paused } = await judgeRefusals(tx, endsOf(batch));
+      const ends = endsOf(batch);
+      const isQuiet = ends.every(({ refusal }) => refusal === null);
+      const { again, revived, paused } = isQuiet ? NOTHING : await judgeRefusals(tx, ends);
       const settled = batch.map(({ claimed, attempt }) => ({
         claimed,
         settlement: again.has(claimed.id) ? retried(attempt) : attempt,
       }));
       const revive = { mails: revived, pausesMs: PAUSES_MS, error: ACCOUNT_REFUSED };
-      const written = await settleDeliveries(tx, settled, revive);
+      const { written, isAnyRefused } = await settleDeliveries(tx, settled, { revive, lanes: lanesOf(ends) });
+      // Nearly never: the mails of a server that had refused some before.
+      if (isQuiet && isAnyRefused) await judgeRefusals(tx, ends);
       await noteResults(tx, { used, gone });
       return { result: { written, paused }, scopes: [] };
     });

@@ -103,7 +103,7 @@ describe('claims', () => {
           result: await settleDeliveries(tx, [{ claimed, settlement: { ...SENT, sent: error === null, error } }]),
           scopes: [],
         }))
-      ).result.has(claimed.id);
+      ).result.written.has(claimed.id);
     expect(await settle(first, 'smtp_rejected')).toBe(false);
     await fixture.database.change(async (tx) => ({ result: await renewLeases(tx, [first], 60_000), scopes: [] }));
     expect((await stateOf(fixture.database, id)).deliveries[0]?.dueIn).toBeLessThan(21);
@@ -132,7 +132,9 @@ describe('claims', () => {
       ]),
       scopes: [],
     }));
-    expect(result).toEqual(new Set([of(first, 'email'), of(first, 'push'), of(second, 'email')].map(({ id }) => id)));
+    expect(result.written).toEqual(
+      new Set([of(first, 'email'), of(first, 'push'), of(second, 'email')].map(({ id }) => id)),
+    );
     expect(await stateOf(fixture.database, first)).toMatchObject({
       status: 'partial',
       reason: 'push_gone',
@@ -194,7 +196,7 @@ describe('claims', () => {
       result: await settleDeliveries(tx, [{ claimed, settlement: SENT }]),
       scopes: [],
     }));
-    expect(result).toEqual(new Set());
+    expect(result.written).toEqual(new Set());
   });
 });
 

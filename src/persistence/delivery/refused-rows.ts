@@ -20,14 +20,6 @@ export interface RefusedRow {
 /** Older rows say nothing about a server, and their mails have expired. */
 const KEPT = sql`interval '25 hours'`;
 
-/** Whether any of the lanes has a row. */
-export async function isAnyRefused(tx: Tx, lanes: readonly string[]): Promise<boolean> {
-  const { rows } = await sql`select from refused_row where lane = any(${[...lanes]}::text[]) limit 1`.execute(
-    tx.kysely,
-  );
-  return rows.length > 0;
-}
-
 /** The rows of the lanes, which no other transaction reads until this one ends. */
 export async function takeRefusedRows(tx: Tx, lanes: readonly string[]): Promise<Map<string, RefusedRow>> {
   await sql`

@@ -24,17 +24,30 @@ export interface Settled {
   readonly settlement: Settlement;
 }
 
+/** What is settled with the claims. */
+export interface SettledWith {
+  /** Failed mails of earlier settlements that are queued again. */
+  readonly revive?: Revive;
+  /** The lanes of the mails among them. */
+  readonly lanes?: readonly string[];
+}
+
+/** The ids of the claims that were written, and whether any of the lanes has a row of refusals. */
+export interface Written {
+  readonly written: Set<number>;
+  readonly isAnyRefused: boolean;
+}
+
 /**
- * Writes the outcomes of claims, each of a different delivery, and the status of each notification. Returns the ids of those
- * written; the other claims were lost, and their new workers settle them. Settlements of one notification are serialized: the
+ * Writes the outcomes of claims, each of a different delivery, and the status of each notification. The other claims were lost, and their new workers settle them. Settlements of one notification are serialized: the
  * second statement begins under the notifications' locks, and so sees what other settlements have committed. All take the locks
- * in one order. `revive` are failed mails of earlier settlements that are queued again with them.
+ * in one order.
  */
 export async function settleDeliveries(
   tx: Tx,
   all: readonly Settled[],
-  revive: Revive | null = null,
-): Promise<Set<number>> {
+  { revive, lanes = [] }: SettledWith = {},
+): Promise<Written> {
   const written = all.map(({ claimed, settlement }) => ({
     id: claimed.id,
     notification: claimed.notificationId,
@@ -45,14 +58,15 @@ export async function settleDeliveries(
     error: settlement.error,
     done: settlement.pushDone,
   }));
-  const { rows } = await sql<{ id: number; notification: number }>`
+  const revived = revive?.mails.map(({ notificationId }) => notificationId) ?? [];
+  const { rows } = await sql<{ id: number; notification: number; isAnyRefused: boolean }>`
     with s as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(written)}::jsonb)
         as s (id bigint, notification bigint, claim int, sent boolean, again float8, attempted boolean, error text,
               done bigint[])
     ), n as materialized (
       select id from notification
-       where id in (select notification from s) or id = any(${revive?.mails.map(({ notificationId }) => notificationId) ?? []}::bigint[])
+       where id in (select notification from s) or id = any(${revived}::bigint[])
        order by id for update
     )
     update delivery d
@@ -65,14 +79,17 @@ export async function settleDeliveries(
            push_done = s.done
       from s join n on n.id = s.notification
      where d.id = s.id and d.notification_id = n.id and d.attempts = s.claim and d.due_at is not null
-    returning d.id, n.id as notification`.execute(tx.kysely);
+    returning d.id, n.id as notification,
+              exists (select from refused_row where lane = any(${[...lanes]}::text[])) as "isAnyRefused"`.execute(
+    tx.kysely,
+  );
   const changed = new Set(rows.map(({ notification }) => notification));
-  if (revive !== null && revive.mails.length > 0) {
+  if (revive !== undefined && revived.length > 0) {
     await reviveRefused(tx, revive);
-    for (const { notificationId } of revive.mails) changed.add(notificationId);
+    for (const id of revived) changed.add(id);
   }
   if (changed.size > 0) await settleNotifications(tx, [...changed]);
-  return new Set(rows.map(({ id }) => id));
+  return { written: new Set(rows.map(({ id }) => id)), isAnyRefused: rows[0]?.isAnyRefused ?? false };
 }
 
 /** Derives the status of notifications from their deliveries. Their rows are locked. */
