@@ -13,9 +13,7 @@ const CLIENT = resolve(import.meta.dirname, '../clients/typescript/src');
 const REACT_CLIENT = resolve(import.meta.dirname, '../clients/react/src');
 
 /** Stores of persistence that every feature may use. */
-const SHARED_STORES = ['database', 'people', 'accounts', 'organizations', 'audit', 'settings', 'seen-events'].map(
-  (store) => `persistence/${store}`,
-);
+const SHARED_STORES = ['database', 'audit', 'settings', 'people'].map((store) => `persistence/${store}`);
 /** What every feature may import beside the store of its own name. */
 const FEATURE = ['base', 'config', 'outbound', 'administration', ...SHARED_STORES, 'engine/types', 'engine/evaluate'];
 
@@ -43,9 +41,7 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
     imports: [
       ...FEATURE,
       'engine/watch',
-      ...['directory', 'folding', 'superadmins', 'catalog/applications', 'catalog/languages'].map(
-        (store) => `persistence/${store}`,
-      ),
+      ...['directory', 'catalog/applications', 'catalog/languages'].map((store) => `persistence/${store}`),
     ],
   },
   brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail', 'delivery/layout'] },
@@ -78,7 +74,7 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
     ],
   },
   // What grows with time, over all tables.
-  retention: { imports: ['base', 'persistence/database', 'persistence/partitions'] },
+  retention: { imports: ['base', 'persistence/database', 'persistence/operations/partitions'] },
   gateway: {
     imports: [
       'gen',

@@ -3,7 +3,7 @@
 import type { Logger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../persistence/database.ts';
-import { knownOrganizations } from '../persistence/organizations.ts';
+import { knownOrganizations } from '../persistence/people/token-organizations.ts';
 
 /** More are not counted. */
 export const COUNTED = 10;

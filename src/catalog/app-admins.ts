@@ -10,7 +10,7 @@ import {
   listAppAdmins,
 } from '../persistence/catalog/app-admins.ts';
 import type { Committed, Database } from '../persistence/database.ts';
-import { ensurePeople, holdPerson } from '../persistence/people.ts';
+import { ensurePeople, holdPerson } from '../persistence/people/people.ts';
 
 export type { AppAdminRow } from '../persistence/catalog/app-admins.ts';
 

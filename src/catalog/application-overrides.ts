@@ -14,7 +14,7 @@ import {
 } from '../persistence/catalog/overrides.ts';
 import { findPermissions } from '../persistence/catalog/permissions.ts';
 import type { Committed, Database } from '../persistence/database.ts';
-import { holdPeople, personIdOf } from '../persistence/people.ts';
+import { holdPeople, personIdOf } from '../persistence/people/people.ts';
 import { assignerOf, delegateIn } from './delegation.ts';
 import { idsOf, unknownReference } from './references.ts';
 

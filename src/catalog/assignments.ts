@@ -21,7 +21,7 @@ import {
   replaceUserRoles,
 } from '../persistence/catalog/assignments.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { ensurePeople, holdPeople, holdPerson, personIdOf } from '../persistence/people.ts';
+import { ensurePeople, holdPeople, holdPerson, personIdOf } from '../persistence/people/people.ts';
 import { assignerOf, type Delegate, delegateIn } from './delegation.ts';
 
 import { idsOf, type Reference, unknownReference } from './references.ts';

@@ -21,7 +21,7 @@ import {
   replaceOverrides,
 } from '../persistence/catalog/overrides.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
+import { ensurePeople, holdPerson, personIdOf } from '../persistence/people/people.ts';
 import { assignerOf, delegateIn } from './delegation.ts';
 
 import { idsOf, permissionField, type Reference, refuseRepeated, unknownReference } from './references.ts';

@@ -18,7 +18,7 @@ export function defineBackup(program: Command, context: Context): void {
     .option('--force', 'replace the file if it exists')
     .action(async (name: string, _: FileOptions, self: Command) => {
       const { path, options, place } = await placeOf(context, name, self);
-      const { backUp } = await import('../persistence/backup.ts');
+      const { backUp } = await import('../persistence/operations/backup.ts');
       const usher = context.io.version;
       const written = await fileErrors(name, 'written', () => backUp({ ...place, file: path, usher }));
       const text = `${name} holds the database of ${place.dataDir}: ${written.bytes} bytes, SHA-256 ${written.sha256}.`;
@@ -38,7 +38,7 @@ export function defineRestore(program: Command, context: Context): void {
     .option('--force', 'replace a database that is there')
     .action(async (name: string, _: FileOptions, self: Command) => {
       const { path, options, place } = await placeOf(context, name, self);
-      const { restore } = await import('../persistence/backup.ts');
+      const { restore } = await import('../persistence/operations/backup.ts');
       const read = await fileErrors(place.dataDir, 'written', () => restore({ ...place, file: path }));
       const text = `${place.dataDir} has the database of ${read.createdAt} again, made by Usher ${read.usher}.`;
       await print(context, options, { file: path, ...read }, text);

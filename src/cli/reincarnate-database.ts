@@ -1,6 +1,6 @@
 /** The new history of a database; loaded by the command that begins it. */
 
-import { beginNewHistory } from '../persistence/history.ts';
+import { beginNewHistory } from '../persistence/operations/history.ts';
 import type { GlobalOptions, Io } from './io.ts';
 import { withDatabase } from './with-database.ts';
 

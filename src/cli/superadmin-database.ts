@@ -1,11 +1,11 @@
 /** SuperAdmins in the database itself; loaded by the commands that need a database. */
 
 import { LOCAL_ISSUER } from '../identity/local-issuer.ts';
-import { nameAccount, type Subject } from '../persistence/accounts.ts';
 import { record } from '../persistence/audit.ts';
 import type { Outcome, Tx } from '../persistence/database.ts';
-import { personIdOf } from '../persistence/people.ts';
-import { addSuperadmin, listSuperadmins, removeSuperadmin } from '../persistence/superadmins.ts';
+import { nameAccount, type Subject } from '../persistence/people/accounts.ts';
+import { personIdOf } from '../persistence/people/people.ts';
+import { addSuperadmin, listSuperadmins, removeSuperadmin } from '../persistence/people/superadmins.ts';
 import type { GlobalOptions, Io } from './io.ts';
 import { withDatabase } from './with-database.ts';
 

@@ -9,7 +9,7 @@ import {
   removeById,
   upsertSubscription,
 } from '../persistence/delivery/push-subscriptions.ts';
-import { ensurePeople } from '../persistence/people.ts';
+import { ensurePeople } from '../persistence/people/people.ts';
 import type { EndpointRules } from './endpoints.ts';
 import { readBytes, readP256Point } from './p256.ts';
 

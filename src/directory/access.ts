@@ -14,7 +14,7 @@ import {
   readAccessPerson,
 } from '../persistence/directory/access.ts';
 import { readMemberships } from '../persistence/directory/users.ts';
-import { personIdOf } from '../persistence/people.ts';
+import { personIdOf } from '../persistence/people/people.ts';
 import { seenIds, unknownUser } from './users.ts';
 
 /** The access of a person in one application. */

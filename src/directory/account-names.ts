@@ -1,7 +1,7 @@
 /** People by their accounts at the issuer of tokens, for callers who know nobody by address (docs/reference/authzen.md#subjects). */
 
-import { accountsOf, peopleSignedInBy } from '../persistence/accounts.ts';
 import type { Database } from '../persistence/database.ts';
+import { accountsOf, peopleSignedInBy } from '../persistence/people/accounts.ts';
 
 interface AccountNamesOptions {
   readonly database: Pick<Database, 'read'>;

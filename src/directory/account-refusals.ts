@@ -5,9 +5,9 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import type { Subject } from '../persistence/accounts.ts';
 import { record } from '../persistence/audit.ts';
 import type { Database } from '../persistence/database.ts';
+import type { Subject } from '../persistence/people/accounts.ts';
 import { type Account, IdentityConflict } from './accounts.ts';
 
 const MAX_REMEMBERED = 10_000;

@@ -4,6 +4,8 @@
  */
 
 import { UsherError } from '../base/errors.ts';
+import { record } from '../persistence/audit.ts';
+import type { Tx } from '../persistence/database.ts';
 import {
   claimAccounts,
   holdSigningAccount,
@@ -12,10 +14,8 @@ import {
   type NewAccount,
   replaceAccount,
   type Subject,
-} from '../persistence/accounts.ts';
-import { record } from '../persistence/audit.ts';
-import type { Tx } from '../persistence/database.ts';
-import { isOnlyOrganization } from '../persistence/organizations.ts';
+} from '../persistence/people/accounts.ts';
+import { isOnlyOrganization } from '../persistence/people/token-organizations.ts';
 
 /** The owner of a token. */
 export interface Account {

@@ -6,7 +6,7 @@ import type { Database, Tx } from '../persistence/database.ts';
 import { noteActivityEvent } from '../persistence/directory/activity.ts';
 import { findKnown, recordLogin } from '../persistence/directory/preferences.ts';
 import { ensureProfile } from '../persistence/directory/profiles.ts';
-import { claimEvent } from '../persistence/seen-events.ts';
+import { claimEvent } from '../persistence/people/seen-events.ts';
 import { recordLogout } from './app-preferences.ts';
 import type { WorkQueue } from './work-queue.ts';
 

@@ -24,8 +24,8 @@ import {
   scopesOf,
   unfinishedErasures,
 } from '../persistence/directory/erasure.ts';
-import { holdPeopleAlone } from '../persistence/people.ts';
-import { refuseLastSuperadmin } from '../persistence/superadmins.ts';
+import { holdPeopleAlone } from '../persistence/people/people.ts';
+import { refuseLastSuperadmin } from '../persistence/people/superadmins.ts';
 import { unknownUser } from './users.ts';
 
 export type { ErasureRow, Removed } from '../persistence/directory/erasure.ts';

@@ -6,7 +6,7 @@ import { UsherError } from '../base/errors.ts';
 import type { Committed, Database, Scope, Tx } from '../persistence/database.ts';
 import { isTaken, movePerson } from '../persistence/directory/moving.ts';
 import { readHoldings } from '../persistence/directory/offboarding.ts';
-import { holdPeopleAlone, personIdOf } from '../persistence/people.ts';
+import { holdPeopleAlone, personIdOf } from '../persistence/people/people.ts';
 import { unknownUser } from './users.ts';
 
 const ACTION = 'user.moved';

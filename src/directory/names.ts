@@ -1,9 +1,9 @@
 /** Names of people: their sources, and the requests to the identity provider (docs/reference/people.md#names). */
 
 import { hasForbiddenCharacters, isLongerThan } from '../base/grammar.ts';
-import type { Subject } from '../persistence/accounts.ts';
 import type { Tx } from '../persistence/database.ts';
 import type { Names } from '../persistence/directory/profiles.ts';
+import type { Subject } from '../persistence/people/accounts.ts';
 
 export type { Names, NamesRule } from '../persistence/directory/profiles.ts';
 

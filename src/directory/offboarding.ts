@@ -13,8 +13,8 @@ import {
   readHoldings,
 } from '../persistence/directory/offboarding.ts';
 import { setBlocked } from '../persistence/directory/users.ts';
-import { holdPeopleAlone } from '../persistence/people.ts';
-import { refuseLastSuperadmin } from '../persistence/superadmins.ts';
+import { holdPeopleAlone } from '../persistence/people/people.ts';
+import { refuseLastSuperadmin } from '../persistence/people/superadmins.ts';
 import { unknownUser } from './users.ts';
 
 const ACTION = 'user.offboarded';

@@ -21,7 +21,7 @@ import {
   updateProfile,
 } from '../persistence/directory/profiles.ts';
 import { readMemberships } from '../persistence/directory/users.ts';
-import { personIdOf } from '../persistence/people.ts';
+import { personIdOf } from '../persistence/people/people.ts';
 import type { AccountRefusals } from './account-refusals.ts';
 import { Batcher } from './batcher.ts';
 import type { NameDirectory, NameTurn } from './names.ts';

@@ -4,7 +4,7 @@ import { sightIn } from '../administration/reach.ts';
 import { readNames } from '../persistence/catalog/applications.ts';
 import type { Database } from '../persistence/database.ts';
 import { type FoundCode, searchCodes, searchUsers } from '../persistence/directory/search.ts';
-import { folded } from '../persistence/folding.ts';
+import { folded } from '../persistence/people/folding.ts';
 import { seenIds, type UserRow } from './users.ts';
 
 export type { FoundCode } from '../persistence/directory/search.ts';

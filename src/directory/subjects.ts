@@ -7,9 +7,9 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../base/telemetry.ts';
-import { type KeptAccount, keptAccounts, type Subject } from '../persistence/accounts.ts';
 import type { Database } from '../persistence/database.ts';
-import { keepOrganization } from '../persistence/organizations.ts';
+import { type KeptAccount, keptAccounts, type Subject } from '../persistence/people/accounts.ts';
+import { keepOrganization } from '../persistence/people/token-organizations.ts';
 import type { AccountRefusals } from './account-refusals.ts';
 import { type Account, type Binding, bindAccount, IdentityConflict, mayRuleAnyway } from './accounts.ts';
 import { Batcher } from './batcher.ts';

@@ -9,9 +9,9 @@ import {
   listSuperadmins,
   removeSuperadmin,
   type SuperadminRow,
-} from '../persistence/superadmins.ts';
+} from '../persistence/people/superadmins.ts';
 
-export type { SuperadminRow } from '../persistence/superadmins.ts';
+export type { SuperadminRow } from '../persistence/people/superadmins.ts';
 
 const GUARD = superAdmin('add or remove SuperAdmins');
 

@@ -8,7 +8,6 @@ import { type Sight, sightIn } from '../administration/reach.ts';
 import { unknownApplication } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
-import { forgetAccount, nameAccount } from '../persistence/accounts.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findProfile } from '../persistence/directory/profiles.ts';
 import {
@@ -25,8 +24,9 @@ import {
   type UserFilter,
   type UserRow,
 } from '../persistence/directory/users.ts';
-import { holdPerson, personIdOf } from '../persistence/people.ts';
-import { refuseLastSuperadmin } from '../persistence/superadmins.ts';
+import { forgetAccount, nameAccount } from '../persistence/people/accounts.ts';
+import { holdPerson, personIdOf } from '../persistence/people/people.ts';
+import { refuseLastSuperadmin } from '../persistence/people/superadmins.ts';
 import { type ProfileRecord, profileRecord } from './profile-record.ts';
 
 export type { MembershipRow, PeopleOrder, PersonPlace, UserRow } from '../persistence/directory/users.ts';

@@ -12,7 +12,7 @@ import {
   type PreferenceRow,
   preferencesOf,
 } from '../persistence/notifications/preferences.ts';
-import { ensurePeople } from '../persistence/people.ts';
+import { ensurePeople } from '../persistence/people/people.ts';
 
 export type { PreferenceRow } from '../persistence/notifications/preferences.ts';
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { AuditEntry, Tx } from './database.ts';
 import { Prepared } from './driver/prepared.ts';
-import { spellings } from './text-pieces.ts';
+import { spellings } from './people/text-pieces.ts';
 
 export type { AuditEntry } from './database.ts';
 

@@ -14,9 +14,10 @@ import { Embedded } from './driver/pglite.ts';
 import { ClientPool, postgresSessions } from './driver/postgresql.ts';
 import { Refused } from './driver/refused.ts';
 import { cannotBeUsed, isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
+import { type StartWait, withPatience } from './driver/start-wait.ts';
 import { Failover } from './facts/failover.ts';
 import { createFactsPool, embeddedFacts, noNotifications, postgresFacts } from './facts/source.ts';
-import { foldSearches } from './fold-searches.ts';
+import { foldSearches } from './migrations/fold-searches.ts';
 import {
   APPLIED_SQL,
   compare,
@@ -26,17 +27,16 @@ import {
   migrationState,
   refuseNewer,
   refusePending,
-} from './migrator.ts';
+} from './migrations/migrator.ts';
+import { analyzeGrown } from './operations/statistics.ts';
+import { pruneSeenEvents } from './people/seen-events.ts';
 import { pruneRegistrationLocales } from './provider/registration-locales.ts';
-import { pruneSeenEvents } from './seen-events.ts';
 import { type InboxSignals, noSignals, PostgresSignals } from './signals.ts';
-import { type StartWait, withPatience } from './start-wait.ts';
-import { analyzeGrown } from './statistics.ts';
 import { type Failpoints, Transactions } from './transactions.ts';
 
 export { Refused } from './driver/refused.ts';
 export { startFailure } from './driver/start-failures.ts';
-export { StartEnded } from './start-wait.ts';
+export { StartEnded } from './driver/start-wait.ts';
 export type { Failpoint, Failpoints } from './transactions.ts';
 
 export interface OpenOptions {

@@ -11,8 +11,8 @@ import { record } from '../persistence/audit.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
 import { applyNames, ensureProfile, findProfile, type ProfileRow } from '../persistence/directory/profiles.ts';
 import { setProviderActive } from '../persistence/directory/states.ts';
+import { claimEvent } from '../persistence/people/seen-events.ts';
 import { applicationOfOrganization, ensurePreference } from '../persistence/provider/organizations.ts';
-import { claimEvent } from '../persistence/seen-events.ts';
 import { noteEvent } from './events.ts';
 
 /** The state that each event sets; null sets none. */

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { isSameSecret } from '../base/constant-time.ts';
 import { UsherError } from '../base/errors.ts';
 import type { Database } from '../persistence/database.ts';
-import { claimEvent } from '../persistence/seen-events.ts';
+import { claimEvent } from '../persistence/people/seen-events.ts';
 
 /** Derives 32 bytes for each purpose from the service's secret key. Rejects with UNAVAILABLE. */
 export interface SecretSource {

@@ -10,10 +10,10 @@ import { normalizeEmail } from '../base/grammar.ts';
 import type { Logger } from '../base/telemetry.ts';
 import { EVENT_KEY_CONTEXT, type Sealing } from '../brands/sealing.ts';
 import type { Config } from '../config/config.ts';
-import { noteAccounts, personOfAccount, type Subject } from '../persistence/accounts.ts';
 import { record } from '../persistence/audit.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { holdPerson, personIdOf } from '../persistence/people.ts';
+import { noteAccounts, personOfAccount, type Subject } from '../persistence/people/accounts.ts';
+import { holdPerson, personIdOf } from '../persistence/people/people.ts';
 import {
   advance,
   dropUnresolved,

@@ -9,10 +9,10 @@ import type { Clock } from '../base/clock.ts';
 import { UsherError, unavailable } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
-import { noteAccounts } from '../persistence/accounts.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import { findErasure } from '../persistence/directory/erasure.ts';
-import { holdPerson } from '../persistence/people.ts';
+import { noteAccounts } from '../persistence/people/accounts.ts';
+import { holdPerson } from '../persistence/people/people.ts';
 import {
   activePeople,
   applicationsOfOrganizations,

@@ -2,7 +2,7 @@
 
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from '../base/telemetry.ts';
-import type { Partition } from '../persistence/partitions.ts';
+import type { Partition } from '../persistence/operations/partitions.ts';
 
 const HELD = ['waiting', 'unread'] as const;
 

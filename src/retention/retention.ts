@@ -25,7 +25,7 @@ import {
   type Period,
   SERIES,
   type SeriesName,
-} from '../persistence/partitions.ts';
+} from '../persistence/operations/partitions.ts';
 import { RetentionMetrics } from './metrics.ts';
 
 /** The start of a process has better things to do. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { ConfigError } from '../../src/config/config.ts';
 import { storableUrl } from '../../src/gateway/route/fields.ts';
-import { ensurePeople } from '../../src/persistence/people.ts';
+import { ensurePeople } from '../../src/persistence/people/people.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { requeue } from '../../src/delivery/queue.ts';
-import { ensurePeople } from '../../src/persistence/people.ts';
+import { ensurePeople } from '../../src/persistence/people/people.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { Rest } from '../support/rest.ts';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { EmailContent, PushContent } from '../../src/delivery/channels.ts';
 import { enqueue, type WrittenDelivery, writeDelivery } from '../../src/delivery/queue.ts';
 import type { Database, Tx } from '../../src/persistence/database.ts';
-import { ensurePeople } from '../../src/persistence/people.ts';
+import { ensurePeople } from '../../src/persistence/people/people.ts';
 
 /** An application with one type, as much as a notification needs. */
 export async function insertType(database: Database, code: string): Promise<{ app: number; type: number }> {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { addSuperadmin } from '../../src/persistence/superadmins.ts';
+import { addSuperadmin } from '../../src/persistence/people/superadmins.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import type { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';

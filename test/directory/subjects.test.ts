@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { forgetAccount } from '../../src/persistence/accounts.ts';
-import { personIdOf } from '../../src/persistence/people.ts';
+import { forgetAccount } from '../../src/persistence/people/accounts.ts';
+import { personIdOf } from '../../src/persistence/people/people.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import type { Rest, RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';

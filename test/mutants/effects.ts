@@ -189,7 +189,7 @@ export const SENDING: readonly Mutant[] = [
   ),
   mutant(
     'the migration lock belongs to the session',
-    'persistence/migrator.ts',
+    'persistence/migrations/migrator.ts',
     'pg_advisory_xact_lock',
     'pg_advisory_lock',
     'persistence/migrations',

@@ -139,14 +139,14 @@ export const GUARDS: readonly Mutant[] = [
   ),
   mutant(
     'the last SuperAdmin can be removed',
-    'persistence/superadmins.ts',
+    'persistence/people/superadmins.ts',
     'if (isOne && active.every((row) => row.email === email)) {',
     'if (isOne && active.length === 0) {',
     'directory/users',
   ),
   mutant(
     'two SuperAdmins can remove each other at once',
-    'persistence/superadmins.ts',
+    'persistence/people/superadmins.ts',
     ".orderBy('person_id').forUpdate().execute()",
     ".orderBy('person_id').execute()",
     'directory/users',
@@ -219,7 +219,7 @@ export const PEOPLE: readonly Mutant[] = [
   ),
   mutant(
     'a repeated event counts twice',
-    'persistence/seen-events.ts',
+    'persistence/people/seen-events.ts',
     'do update set at = excluded.at where seen_event.at <= now() - ${KEEP}',
     'do update set at = excluded.at where seen_event.at <= now() or ${KEEP} is not null',
     'provider/webhook',

@@ -2,7 +2,7 @@
 import { type Mutant, mutant } from './mutant.ts';
 
 const RECONCILIATION = 'provider/reconciliation.ts';
-const BACKUP = 'persistence/backup.ts';
+const BACKUP = 'persistence/operations/backup.ts';
 
 /** Comparisons with the provider, backups, the doctor, reloads, a new history. */
 export const OPERATIONS: readonly Mutant[] = [
@@ -232,14 +232,14 @@ export const OPERATIONS: readonly Mutant[] = [
   ),
   mutant(
     'a new history begins with its newest rows',
-    'persistence/history.ts',
+    'persistence/operations/history.ts',
     'renounce(tx, oldest, oldest + rowsAtOnce)',
     'renounce(tx, oldest, null)',
     'persistence/new-history',
   ),
   mutant(
     'a new history leaves the last row of each piece as it was',
-    'persistence/history.ts',
+    'persistence/operations/history.ts',
     'renounce(tx, oldest, oldest + rowsAtOnce)',
     'renounce(tx, oldest, oldest + rowsAtOnce - 1)',
     'persistence/new-history',

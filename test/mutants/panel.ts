@@ -26,7 +26,7 @@ export const PANEL: readonly Mutant[] = [
   ),
   mutant(
     'a person with two logins at one moment is listed twice',
-    'persistence/person-order.ts',
+    'persistence/people/person-order.ts',
     'select distinct on (s.key, s.person_id) s.key',
     'select s.key',
     'persistence/person-order',

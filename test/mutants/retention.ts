@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they stand in the code that is searched.
 import { type Mutant, mutant } from './mutant.ts';
 
-const PARTITIONS = 'persistence/partitions.ts';
+const PARTITIONS = 'persistence/operations/partitions.ts';
 
 /** What retention drops, what it keeps, and where new rows go. */
 export const RETENTION: readonly Mutant[] = [

@@ -21,7 +21,7 @@ import {
   firstSince,
   oldestQueued,
 } from '../../src/persistence/notifications/recent.ts';
-import { makePartitions, moveOn } from '../../src/persistence/partitions.ts';
+import { makePartitions, moveOn } from '../../src/persistence/operations/partitions.ts';
 import { useDatabase } from '../support/databases.ts';
 
 interface PlanNode {

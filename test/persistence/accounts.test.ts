@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import type { Tx } from '../../src/persistence/database.ts';
+import { insertProfiles } from '../../src/persistence/directory/profiles.ts';
 import {
   accountsOf,
   claimAccounts,
@@ -10,11 +12,9 @@ import {
   personOfAccount,
   personSignedInBy,
   replaceAccount,
-} from '../../src/persistence/accounts.ts';
-import type { Tx } from '../../src/persistence/database.ts';
-import { insertProfiles } from '../../src/persistence/directory/profiles.ts';
-import { ensurePeople } from '../../src/persistence/people.ts';
-import { addSuperadmin, removeSuperadmin } from '../../src/persistence/superadmins.ts';
+} from '../../src/persistence/people/accounts.ts';
+import { ensurePeople } from '../../src/persistence/people/people.ts';
+import { addSuperadmin, removeSuperadmin } from '../../src/persistence/people/superadmins.ts';
 import { forEachDatabase } from '../support/databases.ts';
 
 const ISSUER = 'https://idp.example.com';

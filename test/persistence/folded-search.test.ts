@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Tx } from '../../src/persistence/database.ts';
-import { foldSearches } from '../../src/persistence/fold-searches.ts';
-import { folded } from '../../src/persistence/folding.ts';
 import { FOLDED_UP_TO } from '../../src/persistence/migrations/0025-folded-search.ts';
-import { findPeople } from '../../src/persistence/person-search.ts';
+import { foldSearches } from '../../src/persistence/migrations/fold-searches.ts';
+import { folded } from '../../src/persistence/people/folding.ts';
+import { findPeople } from '../../src/persistence/people/person-search.ts';
 import { getSetting, putSetting } from '../../src/persistence/settings.ts';
 import { forEachDatabase } from '../support/databases.ts';
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
-import { migratePostgres } from '../../src/persistence/migrator.ts';
+import { migratePostgres } from '../../src/persistence/migrations/migrator.ts';
 import { createMigratingDatabase, type MigratingDatabase } from './migrating.ts';
 
 /** Migrations of a service that runs: its writes and they lock the same tables. */

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '../../src/persistence/database.ts';
-import { beginNewHistory } from '../../src/persistence/history.ts';
+import { beginNewHistory } from '../../src/persistence/operations/history.ts';
 import { forEachDatabase } from '../support/databases.ts';
 
 const ROWS = 25;

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { claimAccounts } from '../../src/persistence/accounts.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { noteActivity } from '../../src/persistence/directory/activity.ts';
 import { insertProfiles } from '../../src/persistence/directory/profiles.ts';
+import { claimAccounts } from '../../src/persistence/people/accounts.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { reached, reachedBy } from '../support/postgres.ts';
 import { LineCutter } from '../support/proxy.ts';

@@ -4,15 +4,15 @@ import { record } from '../../src/persistence/audit.ts';
 import type { Tx } from '../../src/persistence/database.ts';
 import { applyNames, ensureProfile } from '../../src/persistence/directory/profiles.ts';
 import { findUserIds } from '../../src/persistence/directory/users.ts';
-import { ensurePeople, idsOf } from '../../src/persistence/people.ts';
-import { claimSetting, getSetting, putSetting } from '../../src/persistence/settings.ts';
+import { ensurePeople, idsOf } from '../../src/persistence/people/people.ts';
 import {
   addSuperadmin,
   listSuperadmins,
   refuseLastSuperadmin,
   removeSuperadmin,
   seedSuperadmins,
-} from '../../src/persistence/superadmins.ts';
+} from '../../src/persistence/people/superadmins.ts';
+import { claimSetting, getSetting, putSetting } from '../../src/persistence/settings.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { personId } from '../support/rows.ts';
 

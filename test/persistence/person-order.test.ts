@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { findPeopleInOrder, type PeopleOrder, type PersonPlace } from '../../src/persistence/person-order.ts';
+import { findPeopleInOrder, type PeopleOrder, type PersonPlace } from '../../src/persistence/people/person-order.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { emailOf, filters, LOAD, naive, people } from './people-world.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { findPeople, type PageBounds, type PeopleFilter } from '../../src/persistence/person-search.ts';
+import { findPeople, type PageBounds, type PeopleFilter } from '../../src/persistence/people/person-search.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { ALL_TABLES, filters, LOAD, naive } from './people-world.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '../../src/persistence/database.ts';
+import { claimEvent, pruneSeenEvents } from '../../src/persistence/people/seen-events.ts';
 import { pruneRegistrationLocales } from '../../src/persistence/provider/registration-locales.ts';
-import { claimEvent, pruneSeenEvents } from '../../src/persistence/seen-events.ts';
 import { forEachDatabase } from '../support/databases.ts';
 
 /** More than one statement deletes. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { cut, piecesOf } from '../../src/persistence/text-pieces.ts';
+import { cut, piecesOf } from '../../src/persistence/people/text-pieces.ts';
 
 test('a text is looked up by a few of its pieces, spread over it', () => {
   expect(cut('ab')).toEqual([]);

@@ -1,6 +1,11 @@
 import { expect, test } from '@jest/globals';
 import type { Tx } from '../../src/persistence/database.ts';
-import { detachExpired, dropDetached, endReferences, listDetached } from '../../src/persistence/partitions.ts';
+import {
+  detachExpired,
+  dropDetached,
+  endReferences,
+  listDetached,
+} from '../../src/persistence/operations/partitions.ts';
 import { createStorage } from '../support/databases.ts';
 import { FOR_EVER, insertAged, look, makeShop } from './world.ts';
 

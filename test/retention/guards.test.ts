@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { UsherError } from '../../src/base/errors.ts';
 import type { Database, Tx } from '../../src/persistence/database.ts';
-import { detachExpired, makePartitions, moveOn } from '../../src/persistence/partitions.ts';
+import { detachExpired, makePartitions, moveOn } from '../../src/persistence/operations/partitions.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { FOR_EVER, insertAged, look, makeShop, numbersOf, rowsOf } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { listDetached } from '../../src/persistence/partitions.ts';
+import { listDetached } from '../../src/persistence/operations/partitions.ts';
 import { createStorage, withDatabase } from '../support/databases.ts';
 import type { RetentionOrders } from '../support/retention-process.ts';
 import { spawnScript } from '../support/spawn-writer.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '../../src/persistence/database.ts';
 import { PARTITION_IDS } from '../../src/persistence/migrations/partitioned.ts';
-import type { Keep } from '../../src/persistence/partitions.ts';
+import type { Keep } from '../../src/persistence/operations/partitions.ts';
 import { periodOf } from '../../src/retention/retention.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { FOR_EVER, insertAged, type Looked, look, makeShop, numbersOf, rowsOf, TABLES } from './world.ts';

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger, createRegistry } from '../../src/base/telemetry.ts';
 import type { Database, Tx } from '../../src/persistence/database.ts';
-import { type Keep, listPartitions } from '../../src/persistence/partitions.ts';
+import { type Keep, listPartitions } from '../../src/persistence/operations/partitions.ts';
 import { Retention } from '../../src/retention/retention.ts';
 
 export const FOR_EVER: Keep = { audit: null, events: null, notifications: null, deliveries: null, unread: null };

@@ -12,7 +12,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { PARTITION_IDS } from '../../src/persistence/migrations/partitioned.ts';
 import { openDatabase } from '../../src/persistence/open.ts';
-import { makePartitions } from '../../src/persistence/partitions.ts';
+import { makePartitions } from '../../src/persistence/operations/partitions.ts';
 
 export interface BigSize {
   people: number;

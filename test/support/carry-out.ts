@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Outcome, Tx } from '../../src/persistence/database.ts';
-import { ensurePeople } from '../../src/persistence/people.ts';
+import { ensurePeople } from '../../src/persistence/people/people.ts';
 import type { Operation } from '../oracle/rows.ts';
 
 /**

@@ -5,7 +5,7 @@
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger, createRegistry } from '../../src/base/telemetry.ts';
 import { type Failpoint, openDatabase } from '../../src/persistence/open.ts';
-import type { Keep } from '../../src/persistence/partitions.ts';
+import type { Keep } from '../../src/persistence/operations/partitions.ts';
 import { Retention } from '../../src/retention/retention.ts';
 
 export interface RetentionOrders {

@@ -1,6 +1,6 @@
 import type { Level } from '../../src/engine/types.ts';
 import type { Tx } from '../../src/persistence/database.ts';
-import { ensurePeople } from '../../src/persistence/people.ts';
+import { ensurePeople } from '../../src/persistence/people/people.ts';
 
 /** Rows straight into the tables, for tests that need some to look at. Callers announce what they touch. */
 

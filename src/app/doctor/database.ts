@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { usherCommand } from '../../base/command.ts';
 import type { Config } from '../../config/config.ts';
-import { inspectServer, type ServerFacts } from '../../persistence/inspect.ts';
+import { inspectServer, type ServerFacts } from '../../persistence/operations/inspect.ts';
 import type { Findings } from './finding.ts';
 
 const OLDEST_VERSION = 14;

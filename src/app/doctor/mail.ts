@@ -9,7 +9,7 @@ import { failureOf } from '../../delivery/smtp-failure.ts';
 import { verifyServer } from '../../delivery/smtp-pools.ts';
 import { TokenFailure } from '../../delivery/token-request.ts';
 import type { Outbound } from '../../outbound/outbound.ts';
-import { type BrandServer, brandServers, refreshTurnsAt } from '../../persistence/inspect.ts';
+import { type BrandServer, brandServers, refreshTurnsAt } from '../../persistence/operations/inspect.ts';
 import type { Findings } from './finding.ts';
 
 /**

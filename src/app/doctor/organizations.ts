@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { organizationsOf } from '../../persistence/inspect.ts';
+import { organizationsOf } from '../../persistence/operations/inspect.ts';
 import { COUNTED, warningOf } from '../organizations.ts';
 import type { Findings } from './finding.ts';
 

@@ -7,7 +7,7 @@ import { systemClock as clock } from '../../base/clock.ts';
 import { EVENT_KEY_CONTEXT, Sealing, SIGNING_KEY_CONTEXT } from '../../brands/sealing.ts';
 import type { Config } from '../../config/config.ts';
 import type { Outbound } from '../../outbound/outbound.ts';
-import { type ProviderSetUps, providerSetUps } from '../../persistence/inspect.ts';
+import { type ProviderSetUps, providerSetUps } from '../../persistence/operations/inspect.ts';
 import { ActionsApi } from '../../provider/actions-api.ts';
 import { IdpClient } from '../../provider/client.ts';
 import { EVENTS_PATH } from '../../provider/event-actions.ts';

@@ -31,7 +31,7 @@ import {
 import { ensureGenericType, putNotificationTypes } from '../../persistence/catalog/notification-types.ts';
 import { deleteTemplates, putTemplates } from '../../persistence/catalog/templates.ts';
 import type { Scope, Tx } from '../../persistence/database.ts';
-import { ensurePeople } from '../../persistence/people.ts';
+import { ensurePeople } from '../../persistence/people/people.ts';
 import type { ManifestPermission } from './format.ts';
 import { toLevel } from './load.ts';
 import type { Plan } from './plan.ts';

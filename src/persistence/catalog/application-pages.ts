@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../database.ts';
-import { spellings } from '../text-pieces.ts';
+import { spellings } from '../people/text-pieces.ts';
 
 /** By code; by name, ignoring case; or by the last change, the newest first. */
 export type StoredOrder = 'code' | 'name' | 'updatedAt';

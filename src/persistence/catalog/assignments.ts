@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { Prepared } from '../driver/prepared.ts';
-import { findPeople } from '../person-search.ts';
+import { findPeople } from '../people/person-search.ts';
 
 /** A role that a person holds. */
 export interface AssignedRole {

@@ -3,7 +3,7 @@
 import type { Statement } from '../database.ts';
 import { asOnly } from '../driver/dialect.ts';
 import { Prepared } from '../driver/prepared.ts';
-import { EVENTS_KEPT } from '../seen-events.ts';
+import { EVENTS_KEPT } from '../people/seen-events.ts';
 
 /** Activity is written at most once in this time (docs/reference/people.md#logins). */
 export const ACTIVITY = "interval '5 minutes'";

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { planByIndex } from '../driver/prepared.ts';
-import type { FoundPeople } from '../person-search.ts';
-import { PIECE, piecesOf } from '../text-pieces.ts';
+import type { FoundPeople } from '../people/person-search.ts';
+import { PIECE, piecesOf } from '../people/text-pieces.ts';
 import { findUserIds, findUsersInOrder, readUsers, type UserRow } from './users.ts';
 
 /** A role or a permission, with its application. */

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { Prepared, planByIndex } from '../driver/prepared.ts';
-import { findPeopleInOrder, type OrderedPage, type OrderedPeople } from '../person-order.ts';
-import { type FoundPeople, findPeople, type Members, type PeopleFilter } from '../person-search.ts';
+import { findPeopleInOrder, type OrderedPage, type OrderedPeople } from '../people/person-order.ts';
+import { type FoundPeople, findPeople, type Members, type PeopleFilter } from '../people/person-search.ts';
 
-export type { PeopleOrder, PersonPlace } from '../person-order.ts';
+export type { PeopleOrder, PersonPlace } from '../people/person-order.ts';
 
 /** A known address as administrators see it. */
 export interface UserRow {

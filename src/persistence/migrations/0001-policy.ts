@@ -25,7 +25,7 @@ export class Migration0001Policy extends Migration {
 
 const STATEMENTS = [
   // What follows each character of a text, three characters of it, at the end fewer: an index over these pieces finds a text by any
-  // part of it, a short one by the pieces that begin with it, on any PostgreSQL, without an extension (persistence/person-search.ts). By
+  // part of it, a short one by the pieces that begin with it, on any PostgreSQL, without an extension (persistence/people/person-search.ts). By
   // its cost the planner looks pieces up rather than making them again; nor is it to start workers for what takes a millisecond.
   // A loop, since a query inside would cost more than its work.
   `create function text_pieces(text text) returns tsvector language plpgsql immutable strict parallel restricted cost 1000000 as $$

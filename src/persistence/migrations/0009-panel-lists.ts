@@ -11,7 +11,7 @@ export class Migration0009PanelLists extends Migration {
 }
 
 const STATEMENTS = [
-  // People by the date of their record: the profile's, else that of the first mention (persistence/person-order.ts).
+  // People by the date of their record: the profile's, else that of the first mention (persistence/people/person-order.ts).
   `create index person_created on person (created_at, id)`,
   `create index profile_created on profile (created_at, person_id)`,
   // Partial: most rows never change this column, and activity alone still touches no index.

@@ -1,5 +1,5 @@
 import { Migration } from '@mikro-orm/migrations';
-import { foldingSql } from '../folding.ts';
+import { foldingSql } from '../people/folding.ts';
 
 /**
  * People are searched by address, display name, first and last name, folded (folding.ts). What is stored already follows in pieces

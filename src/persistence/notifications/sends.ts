@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { CHANNEL_NAMES, type ChannelName } from '../../base/channels.ts';
 import { listed } from '../catalog/columns.ts';
 import type { Tx } from '../database.ts';
-import { ensurePeople } from '../people.ts';
+import { ensurePeople } from '../people/people.ts';
 
 /** A recipient as a send finds them in its own transaction, with their choices for the type; null where its default holds. */
 export interface RecipientRow extends Record<ChannelName, boolean | null> {

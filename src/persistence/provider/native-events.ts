@@ -1,8 +1,8 @@
 /** What is kept of the provider's native events (docs/reference/identity-provider.md#native-events). */
 
 import { sql } from 'kysely';
-import type { Subject } from '../accounts.ts';
 import type { Tx } from '../database.ts';
+import type { Subject } from '../people/accounts.ts';
 
 /** What an event is about; each has an order of its own. */
 export type Matter = 'state' | 'names' | 'email';

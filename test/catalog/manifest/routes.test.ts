@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type App, buildApp } from '../../../src/app/app.ts';
 import { manifestSchema } from '../../../src/catalog/manifest/schema.ts';
 import { toConfig } from '../../../src/config/config.ts';
-import { addSuperadmin, removeSuperadmin } from '../../../src/persistence/superadmins.ts';
+import { addSuperadmin, removeSuperadmin } from '../../../src/persistence/people/superadmins.ts';
 import { createStorage, type TestStorage } from '../../support/databases.ts';
 import { databaseEnv } from '../../support/postgres.ts';
 import { query } from './fixture.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { addSuperadmin, removeSuperadmin } from '../../../src/persistence/superadmins.ts';
+import { addSuperadmin, removeSuperadmin } from '../../../src/persistence/people/superadmins.ts';
 import { forEachDatabase } from '../../support/databases.ts';
 import { addLanguages, apply, exported, manifestsOf, query, studio } from './fixture.ts';
 

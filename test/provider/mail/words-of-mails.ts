@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { ensurePeople } from '../../../src/persistence/people.ts';
+import { ensurePeople } from '../../../src/persistence/people/people.ts';
 import { Rest } from '../../support/rest.ts';
 import type { MailWorld } from './mail-world.ts';
 import { IDP } from './provider-mails.ts';

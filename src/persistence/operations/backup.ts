@@ -8,11 +8,11 @@ import { existsSync, mkdirSync, openAsBlob, readdirSync, rmSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import type { Clock } from '../base/clock.ts';
-import { holdDirectory, syncFile } from './driver/data-dir-lock.ts';
-import { Embedded } from './driver/pglite.ts';
-import { Refused } from './driver/refused.ts';
-import { APPLIED_SQL, compare, refuseNewer } from './migrator.ts';
+import type { Clock } from '../../base/clock.ts';
+import { holdDirectory, syncFile } from '../driver/data-dir-lock.ts';
+import { Embedded } from '../driver/pglite.ts';
+import { Refused } from '../driver/refused.ts';
+import { APPLIED_SQL, compare, refuseNewer } from '../migrations/migrator.ts';
 
 const FORMAT = 'usher-backup';
 const FORMAT_VERSION = 1;

@@ -1,7 +1,7 @@
 /** Statistics of the embedded database for its planner: it has no autovacuum process, which collects them elsewhere. */
 
 import { type Kysely, sql } from 'kysely';
-import type { Schema } from './entities/schema.ts';
+import type { Schema } from '../entities/schema.ts';
 
 /** A table smaller than this has one plan that is good enough. */
 const MIN_PAGES = 8;

@@ -1,9 +1,9 @@
 /** Accounts at identity providers, and whose they are (docs/reference/callers.md#accounts). */
 
 import { sql } from 'kysely';
-import type { Statement, Tx } from './database.ts';
-import { asOnly } from './driver/dialect.ts';
-import { Prepared } from './driver/prepared.ts';
+import type { Statement, Tx } from '../database.ts';
+import { asOnly } from '../driver/dialect.ts';
+import { Prepared } from '../driver/prepared.ts';
 
 /** An account at an identity provider: the claims `iss` and `sub` of its tokens. */
 export interface Subject {

@@ -1,8 +1,8 @@
 /** The organizations of the identity provider that are known here (docs/reference/callers.md#several-organizations). */
 
 import { sql } from 'kysely';
-import type { Tx } from './database.ts';
-import { Prepared } from './driver/prepared.ts';
+import type { Tx } from '../database.ts';
+import { Prepared } from '../driver/prepared.ts';
 
 /** More are not kept: all that counts is whether there are several. */
 const MAX_KEPT = 1000;

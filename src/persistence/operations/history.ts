@@ -1,9 +1,9 @@
 /** A new history for a database whose past is not what others know of it (docs/freshness.md#a-new-history-on-purpose). */
 
 import { sql } from 'kysely';
-import { record } from './audit.ts';
-import type { Committed, Database, Tx } from './database.ts';
-import { CHANGE_LOCK } from './migrations/0001-policy.ts';
+import { record } from '../audit.ts';
+import type { Committed, Database, Tx } from '../database.ts';
+import { CHANGE_LOCK } from '../migrations/0001-policy.ts';
 
 /** A statement has 15 s. With fifteen times as much other work as there were processors this many took 2.6. */
 const ROWS_AT_ONCE = 50_000;

@@ -1,11 +1,11 @@
 /** What `usher doctor` reads of a PostgreSQL, in read-only transactions on connections of its own. */
 
 import pg from 'pg';
-import { END_TURN_SQL, TAKE_TURN_SQL, type Turn } from './brands/refresh-turns.ts';
-import { SESSION_SETTINGS } from './driver/session-settings.ts';
-import { cannotBeUsed } from './driver/start-failures.ts';
-import { APPLIED_SQL, compare } from './migrator.ts';
-import { KNOWN_ORGANIZATIONS_SQL } from './organizations.ts';
+import { END_TURN_SQL, TAKE_TURN_SQL, type Turn } from '../brands/refresh-turns.ts';
+import { SESSION_SETTINGS } from '../driver/session-settings.ts';
+import { cannotBeUsed } from '../driver/start-failures.ts';
+import { APPLIED_SQL, compare } from '../migrations/migrator.ts';
+import { KNOWN_ORGANIZATIONS_SQL } from '../people/token-organizations.ts';
 
 export interface ServerFacts {
   /** `170002` for 17.2. */

@@ -1,21 +1,21 @@
 import { setTimeout } from 'node:timers/promises';
 import { DriverException, IsolationLevel } from '@mikro-orm/core';
 import { type Kysely, sql } from 'kysely';
-import type { Clock } from '../base/clock.ts';
-import { usherCommand } from '../base/command.ts';
-import type { Logger } from '../base/telemetry.ts';
-import { createDialect } from './driver/dialect.ts';
-import { StatementFailed } from './driver/failures.ts';
-import { connectionOf, type Orm, openOrm } from './driver/orm.ts';
-import { ClientPool, postgresSessions } from './driver/postgresql.ts';
-import { Refused } from './driver/refused.ts';
-import { isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
+import type { Clock } from '../../base/clock.ts';
+import { usherCommand } from '../../base/command.ts';
+import type { Logger } from '../../base/telemetry.ts';
+import { createDialect } from '../driver/dialect.ts';
+import { StatementFailed } from '../driver/failures.ts';
+import { connectionOf, type Orm, openOrm } from '../driver/orm.ts';
+import { ClientPool, postgresSessions } from '../driver/postgresql.ts';
+import { Refused } from '../driver/refused.ts';
+import { isNoPrimary, refuseUnfit, serverOf } from '../driver/start-failures.ts';
+import { PARTITIONS } from './0015-partitions.ts';
+import { LACKS_UNSENT_SQL, UNSENT, unsentIndexes } from './0016-unsent.ts';
+import { FOLDED_SEARCH } from './0025-folded-search.ts';
 import { foldSearches } from './fold-searches.ts';
-import { PARTITIONS } from './migrations/0015-partitions.ts';
-import { LACKS_UNSENT_SQL, UNSENT, unsentIndexes } from './migrations/0016-unsent.ts';
-import { FOLDED_SEARCH } from './migrations/0025-folded-search.ts';
-import { MIGRATIONS } from './migrations/list.ts';
-import { checksBefore, PARTITIONED } from './migrations/partitioned.ts';
+import { MIGRATIONS } from './list.ts';
+import { checksBefore, PARTITIONED } from './partitioned.ts';
 
 /** Any number that nothing else in this database locks. */
 const MIGRATION_LOCK = 7_411_532_001;

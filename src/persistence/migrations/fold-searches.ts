@@ -1,8 +1,8 @@
 /** Folds the texts by which people are searched that an earlier version stored (migration 0025), some people at a time. */
 
 import { type Kysely, sql } from 'kysely';
-import type { Schema } from './entities/schema.ts';
-import { FOLDED_UP_TO } from './migrations/0025-folded-search.ts';
+import type { Schema } from '../entities/schema.ts';
+import { FOLDED_UP_TO } from './0025-folded-search.ts';
 
 /** People in one transaction: some tenths of a second. */
 const PEOPLE = 2000;

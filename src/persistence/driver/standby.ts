@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Tx } from './database.ts';
+import type { Tx } from '../database.ts';
 
 /** Whether the database is a standby, which takes no writes: never of an embedded one. */
 export async function isStandby(tx: Tx): Promise<boolean> {

@@ -1,7 +1,7 @@
-import { UsherError } from '../base/errors.ts';
-import type { Outcome, Scope, Tx } from './database.ts';
+import { UsherError } from '../../base/errors.ts';
+import type { Outcome, Scope, Tx } from '../database.ts';
+import { claimSetting } from '../settings.ts';
 import { ensurePeople } from './people.ts';
-import { claimSetting } from './settings.ts';
 
 /** Set once the configuration's list has been imported; from then on only the endpoints and `usher superadmin` change SuperAdmins (docs/reference/callers.md#superadmins). */
 const SEEDED = 'superadmins.seeded';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Tx } from './database.ts';
+import type { Tx } from '../database.ts';
 
 /** Addresses in one statement at most: PGlite's statements run on the event loop. */
 const BATCH = 1000;

@@ -4,8 +4,8 @@
  */
 
 import { sql } from 'kysely';
-import type { Tx } from './database.ts';
-import { PARTITION_IDS, PARTITIONED, type PartitionedTable } from './migrations/partitioned.ts';
+import type { Tx } from '../database.ts';
+import { PARTITION_IDS, PARTITIONED, type PartitionedTable } from '../migrations/partitioned.ts';
 
 /** Held by the transaction that works on partitions; shared by those that each drop another one. */
 const PARTITION_LOCK = 7_411_532_003;

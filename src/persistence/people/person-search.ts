@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Tx } from './database.ts';
-import { PreparedFamily, planByIndex } from './driver/prepared.ts';
+import type { Tx } from '../database.ts';
+import { PreparedFamily, planByIndex } from '../driver/prepared.ts';
 import { folded } from './folding.ts';
 import { cut, piecesOf } from './text-pieces.ts';
 

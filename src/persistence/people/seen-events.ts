@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { Tx } from './database.ts';
-import type { Schema } from './entities/schema.ts';
+import type { Tx } from '../database.ts';
+import type { Schema } from '../entities/schema.ts';
 
 /** An event reported again within this time counts once (docs/reference/people.md#application-events). */
 export const EVENTS_KEPT = "interval '24 hours'";

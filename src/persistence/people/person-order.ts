@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Tx } from './database.ts';
-import { PreparedFamily, planByIndex } from './driver/prepared.ts';
+import type { Tx } from '../database.ts';
+import { PreparedFamily, planByIndex } from '../driver/prepared.ts';
 import { beginsWith, fewPeople, isMatch, type PeopleFilter } from './person-search.ts';
 
 const STATEMENTS = new PreparedFamily('people_in_order');

@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/telemetry.ts';
-import { sleep } from '../base/wait.ts';
-import { Refused, Unready } from './driver/refused.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/telemetry.ts';
+import { sleep } from '../../base/wait.ts';
+import { Refused, Unready } from './refused.ts';
 
 /** How long a start waits for its database, in ms. */
 export interface StartWait {
