@@ -5,7 +5,8 @@
  */
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { HpackDecoder, requestHeaders, TIMEOUT, TRACEPARENT, type Varied } from './hpack.ts';
+import { HpackDecoder } from '../src/grpc/front/hpack.ts';
+import { requestHeaders, TIMEOUT, TRACEPARENT, type Varied } from './hpack.ts';
 import { type Connection, Inbox, type Listener, Outbox, Verdict, type Workload } from './load.ts';
 import { framed, PREFIX } from './wire.ts';
 
@@ -127,10 +128,6 @@ export class GrpcConnection implements Connection {
   #status = '';
   #message = '';
   #closed = false;
-  readonly #onHeader = (name: string, value: string): void => {
-    if (name === 'grpc-status') this.#status = value;
-    else if (name === 'grpc-message') this.#message = value;
-  };
 
   private constructor(socket: Socket, frames: GrpcFrames, listener: Listener) {
     this.#socket = socket;
@@ -298,7 +295,11 @@ export class GrpcConnection implements Connection {
   #headers(buffer: Buffer, start: number, end: number, flags: number, stream: number, now: number): void {
     if (!(flags & END_HEADERS) || flags & PADDED || flags & 0x20) throw new Error('headers in a shape not foreseen');
     this.#status = '';
-    this.#hpack.decode(buffer, start, end, this.#onHeader);
+    const { names, values } = this.#hpack.decode(buffer, start, end);
+    for (let i = 0; i < names.length; i++) {
+      if (names[i] === 'grpc-status') this.#status = values[i] as string;
+      else if (names[i] === 'grpc-message') this.#message = values[i] as string;
+    }
     if (!(flags & END_STREAM)) return;
     const slot = (stream >> 1) & (SLOTS - 1);
     if (this.#status === '0') {

@@ -1,7 +1,7 @@
 /** Mutated connections at the front alone, over pairs in memory: thousands a second, several interleaved in each turn. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { HpackDecoder } from '../../bench/hpack.ts';
 import { Connection } from '../../src/grpc/front/connection.ts';
+import { HpackDecoder } from '../../src/grpc/front/hpack.ts';
 import { TURN_BYTES } from '../../src/grpc/front/inbound.ts';
 import { FakeClock } from '../engine/fake-clock.ts';
 import { type Random, seeded } from '../oracle/world.ts';
@@ -131,9 +131,9 @@ function examine(client: Client, seen: MemoryFuzzResult): void {
       if (ended && type !== Frame.WINDOW_UPDATE) fault(seen, client, `a frame of type ${type} behind the end`);
       if ((stream % 2 === 1) === false && stream !== 0) fault(seen, client, `a frame on stream ${stream}`);
       if (type === Frame.HEADERS) {
-        hpack.decode(payload, 0, payload.length, (name, value) => {
-          if (name === ':status') statuses.set(stream, value);
-        });
+        const { names, values } = hpack.decode(payload, 0, payload.length);
+        const place = names.indexOf(':status');
+        if (place >= 0) statuses.set(stream, values[place] as string);
       } else if (type === Frame.DATA && statuses.get(stream) === '200') {
         seen.answers++;
         if (client.isStranger) fault(seen, client, `a stranger was sent ${payload.toString('hex')}`);

@@ -1,7 +1,8 @@
-/** HPACK (RFC 7541), the sending side of a client that uses every form a field may have. bench/hpack.ts reads the answers. */
-import { type Header, STATIC, SYMBOLS_BY_LENGTH } from '../../bench/hpack.ts';
+/** HPACK (RFC 7541), the sending side of a client that uses every form a field may have; on the front's own tables. */
+import { STATIC_LENGTH, STATIC_NAMES, STATIC_VALUES } from '../../src/grpc/front/hpack.ts';
+import { CODE_LENGTHS } from '../../src/grpc/front/huffman.ts';
 
-export type Field = Header;
+export type Field = readonly [name: string, value: string];
 
 /** How a field is written. `indexed` becomes `incremental` where no table has the field. */
 export type Form = 'indexed' | 'incremental' | 'plain' | 'never';
@@ -14,11 +15,11 @@ export interface Shape {
 const CODES = new Map<string, { code: number; bits: number }>();
 {
   let code = 0;
-  let previous = 0;
-  for (const [bits, symbols] of SYMBOLS_BY_LENGTH) {
-    code <<= bits - previous;
-    previous = bits;
-    for (const symbol of symbols) CODES.set(symbol, { code: code++, bits });
+  for (let bits = 1; bits <= Math.max(...CODE_LENGTHS); bits++) {
+    code *= 2;
+    for (const [symbol, length] of CODE_LENGTHS.entries()) {
+      if (length === bits) CODES.set(String.fromCharCode(symbol), { code: code++, bits });
+    }
   }
 }
 
@@ -73,7 +74,11 @@ export class HpackEncoder {
 
   /** 0 for none. */
   #index(fits: (name: string, value: string) => boolean): number {
-    return [...STATIC, ...this.#dynamic].findIndex(([name, value]) => fits(name, value)) + 1;
+    for (let place = 1; place <= STATIC_LENGTH; place++) {
+      if (fits(STATIC_NAMES[place] as string, STATIC_VALUES[place] as string)) return place;
+    }
+    const age = this.#dynamic.findIndex(([name, value]) => fits(name, value));
+    return age < 0 ? 0 : STATIC_LENGTH + 1 + age;
   }
 
   #insert(field: Field): void {

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import tls from 'node:tls';
-import { HpackDecoder } from '../../bench/hpack.ts';
+import { HpackDecoder } from '../../src/grpc/front/hpack.ts';
 import {
   Flag,
   Frame,
@@ -237,8 +237,8 @@ export class Peer {
     const { stream, flags, parts } = this.#block as Block;
     this.#block = undefined;
     const block = Buffer.concat(parts);
-    const fields: Field[] = [];
-    this.#hpack.decode(block, 0, block.length, (name, value) => fields.push([name, value]));
+    const { names, values } = this.#hpack.decode(block, 0, block.length);
+    const fields: Field[] = names.map((name, place) => [name, values[place] as string]);
     const at = this.#at(stream);
     if (at.end === 'ended') throw new Error(`headers after the end of stream ${stream}`);
     at.blocks.push(fields);

@@ -33,7 +33,8 @@ export const USUAL_TABLE = 4096;
 /** The last place of the ring that holds a table: it has room for the most fields, whose names and values are empty. */
 const LAST_PLACE = USUAL_TABLE / FIELD_OVERHEAD - 1;
 
-const STATIC_NAMES: readonly string[] = (
+/** The static table: places 1 to 61. */
+export const STATIC_NAMES: readonly string[] = (
   ',:authority,:method,:method,:path,:path,:scheme,:scheme,:status,:status,:status,:status,:status,:status,:status,' +
   'accept-charset,accept-encoding,accept-language,accept-ranges,accept,access-control-allow-origin,age,allow,' +
   'authorization,cache-control,content-disposition,content-encoding,content-language,content-length,' +
@@ -42,11 +43,11 @@ const STATIC_NAMES: readonly string[] = (
   'proxy-authenticate,proxy-authorization,range,referer,refresh,retry-after,server,set-cookie,' +
   'strict-transport-security,transfer-encoding,user-agent,vary,via,www-authenticate'
 ).split(',');
-const STATIC_VALUES: readonly string[] = STATIC_NAMES.map((_, index) => {
+export const STATIC_VALUES: readonly string[] = STATIC_NAMES.map((_, index) => {
   const first = ['', '', 'GET', 'POST', '/', '/index.html', 'http', 'https', '200', '204', '206', '304', '400', '404'];
   return index === 14 ? '500' : index === 16 ? 'gzip, deflate' : (first[index] ?? '');
 });
-const STATIC_LENGTH = STATIC_NAMES.length - 1;
+export const STATIC_LENGTH = STATIC_NAMES.length - 1;
 
 export class HpackDecoder {
   /** The dynamic table, a ring: one more field costs the same however many there are, and a block may hold thousands. */

@@ -4,7 +4,7 @@
  * Bits of each symbol's code, 0 to 255, then the end of the string. The code is canonical: in the order of lengths, then of
  * symbols, each is the number after the one before.
  */
-const LENGTHS: readonly number[] = [
+export const CODE_LENGTHS: readonly number[] = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
   28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10,
   13, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 8, 7, 8, 13, 19, 13, 14, 6, 15, 5, 6, 5, 6,
@@ -23,7 +23,7 @@ const NOTHING = -1;
 /** No string may contain the code of its own end (RFC 7541 section 5.2). */
 const FORBIDDEN = -2;
 
-const NODES = LENGTHS.length - 1;
+const NODES = CODE_LENGTHS.length - 1;
 /** By node × 16 + four bits: the node to go on from, and the symbol that ended, if any. The root is node 0. */
 const NEXT = new Int16Array(NODES * 16);
 const SYMBOL = new Int16Array(NODES * 16);
@@ -59,7 +59,7 @@ function build(): void {
   let code = 0;
   for (let bits = 1; bits <= MAX_LENGTH; bits++) {
     code <<= 1;
-    for (const [symbol, length] of LENGTHS.entries()) {
+    for (const [symbol, length] of CODE_LENGTHS.entries()) {
       if (length === bits) place(children, code++, bits, symbol);
     }
   }
