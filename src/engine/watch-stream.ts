@@ -41,23 +41,41 @@ const DONE: Result = Object.freeze({ done: true, value: undefined });
 /** For a single reader, who asks for one message at a time. */
 export class WatchStream implements AsyncIterableIterator<WatchBatch, undefined> {
   readonly request: WatchRequest;
-  /** The revision up to which the reader has been told. */
-  cursor: RevisionToken = { number: 0, nonce: null };
-  /** When the reader was last told something, or the stream was opened; monotonic milliseconds. */
-  toldAt = 0;
-  hasBegun = false;
-  /** Whether the reader got a message. */
-  wasTold = false;
-  /** The log is being read for it. */
-  isReading = false;
   readonly #host: Host;
+  #cursor: RevisionToken = { number: 0, nonce: null };
+  #toldAt: number;
+  #hasBegun = false;
+  #wasTold = false;
+  #isReading = false;
   readonly #abort = new AbortController();
   #waiting: PromiseWithResolvers<Result> | null = null;
   #failure: unknown;
 
-  constructor(request: WatchRequest, host: Host) {
+  /** `now`: monotonic milliseconds. */
+  constructor(request: WatchRequest, host: Host, now: number) {
     this.request = request;
     this.#host = host;
+    this.#toldAt = now;
+  }
+
+  /** The revision up to which the reader has been told. */
+  get cursor(): RevisionToken {
+    return this.#cursor;
+  }
+
+  /** When the reader was last told something, or the stream was opened; monotonic milliseconds. */
+  get toldAt(): number {
+    return this.#toldAt;
+  }
+
+  /** Whether the reader has asked for its first message. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** Whether the log is being read for it: nothing else is told to it meanwhile. */
+  get isReading(): boolean {
+    return this.#isReading;
   }
 
   get isWaiting(): boolean {
@@ -77,9 +95,37 @@ export class WatchStream implements AsyncIterableIterator<WatchBatch, undefined>
     return this.#abort.signal;
   }
 
-  /** Hands a message over. Only to a reader that waits. */
-  say(batch: WatchBatch): void {
-    this.wasTold = true;
+  /** Before the log is read for it. */
+  beginReading(): void {
+    this.#hasBegun = true;
+    this.#isReading = true;
+  }
+
+  endReading(): void {
+    this.#isReading = false;
+  }
+
+  /** The reader is told of what comes after `revision`. */
+  beginAt(revision: RevisionToken): void {
+    this.#isReading = false;
+    this.#cursor = revision;
+  }
+
+  /**
+   * Moves the cursor of a reader that waits to the end of a message (it may have ended since it was chosen), and says whether it
+   * gets that message: one without changes is left out, because the next one names its revision. The first one is not.
+   */
+  moveTo(batch: WatchBatch): boolean {
+    if (this.#waiting === null) return false;
+    const isNews = batch.scopes.length > 0 || batch.reset || batch.end.number === this.#cursor.number;
+    this.#cursor = batch.end;
+    return isNews || !this.#wasTold;
+  }
+
+  /** Hands a message over to a reader that waits. */
+  say(batch: WatchBatch, now: number): void {
+    this.#wasTold = true;
+    this.#toldAt = now;
     this.#waiting?.resolve({ done: false, value: batch });
     this.#waiting = null;
   }

@@ -93,14 +93,11 @@ export class Watch {
    * reader is no longer admitted.
    */
   open(request: WatchRequest): WatchStream {
-    const stream = new WatchStream(request, {
-      asked: () => this.#asked(stream),
-      over: () => this.#over(stream),
-    });
+    const host = { asked: () => this.#asked(stream), over: () => this.#over(stream) };
+    const stream: WatchStream = new WatchStream(request, host, this.#now());
     if (this.#closed) stream.end(unavailable('The service is shutting down.'));
     else {
       this.#streams.add(stream);
-      stream.toldAt = this.#now();
       if (this.#streams.size === 1) this.#tick();
     }
     return stream;
@@ -132,8 +129,7 @@ export class Watch {
 
   async #begin(stream: WatchStream): Promise<void> {
     const { tail } = this.#options;
-    stream.hasBegun = true;
-    stream.isReading = true;
+    stream.beginReading();
     try {
       // So that a reader which has just written is told of a revision that is not older.
       await tail.sync();
@@ -141,9 +137,7 @@ export class Watch {
       stream.end(error);
       return;
     }
-    stream.isReading = false;
-    const { since } = stream.request;
-    stream.cursor = since ?? tail.head;
+    stream.beginAt(stream.request.since ?? tail.head);
     if (this.#isBehind(stream)) this.#tell(stream, new Map());
     else this.#say(stream, toldAt(stream.cursor));
   }
@@ -239,21 +233,14 @@ export class Watch {
     if (this.#isBehind(stream)) this.#tellSoon();
   }
 
-  /** A message without changes is left out: the next one names its revision. The first one is not. */
   #say(stream: WatchStream, batch: WatchBatch): void {
-    // It may have ended since it was chosen.
-    if (!stream.isWaiting) return;
-    const isNews = batch.scopes.length > 0 || batch.reset || batch.end.number === stream.cursor.number;
-    stream.cursor = batch.end;
-    if (!isNews && stream.wasTold) return;
-    stream.toldAt = this.#now();
-    stream.say(batch);
+    if (stream.moveTo(batch)) stream.say(batch, this.#now());
   }
 
   /** Where the follower does not remember what the reader has missed. Never rejects. */
   async #tellFromLog(stream: WatchStream): Promise<void> {
     const { tail, log } = this.#options;
-    stream.isReading = true;
+    stream.beginReading();
     try {
       const changes = await this.#page(stream.cursor);
       // The newest revision must be of the history in which the reader's is not.
@@ -266,7 +253,7 @@ export class Watch {
       log.debug({ err: error }, 'change log not readable for a stream; retrying');
       return;
     } finally {
-      stream.isReading = false;
+      stream.endReading();
     }
     if (this.#isBehind(stream)) this.#tellSoon();
   }

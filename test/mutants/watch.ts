@@ -5,8 +5,8 @@ export const WATCH: readonly Mutant[] = [
   mutant(
     'a message of another stream moves a stream to the newest revision instead of its own end',
     'engine/watch.ts',
-    'stream.cursor = batch.end;\n    if (!isNews',
-    'stream.cursor = this.#options.tail.head;\n    if (!isNews',
+    'if (stream.moveTo(batch)) stream',
+    'if (stream.moveTo({ ...batch, end: this.#options.tail.head })) stream',
     'engine/watch',
   ),
   mutant(
