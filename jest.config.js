@@ -48,7 +48,6 @@ const SLOW = [
   'persistence/user-list-plans',
   'provider/mail/settings',
   'provider/reconciliation',
-  'regular-expressions',
 ];
 
 /** Of every project; test/mutants makes its own configuration of these. */
@@ -90,7 +89,7 @@ const onBoth = () =>
 const apart = () => [
   project('embedded', onBoth()),
   project('browser', ['browser/*.browser.ts'], { setupFilesAfterEnv: ['<rootDir>/test/browser/again.ts'] }),
-  ...['upgrade', 'scale', 'pooler', 'proxies'].map((name) => project(name, [`${name}/*.${name}.ts`])),
+  ...['upgrade', 'scale', 'pooler', 'proxies', 'tools'].map((name) => project(name, [`${name}/*.${name}.ts`])),
   project('prometheus', ['observability/*.prometheus.ts']),
 ];
 

@@ -1,5 +1,5 @@
 // Lists the installed packages by license, and fails where one is under a license that is not on the list below.
-// Usage: npm run licenses
+// The tools of .ci/tools are looked at where they are installed. Usage: npm run licenses
 import { spawnSync } from 'node:child_process';
 
 /** SPDX identifiers that permit what an Apache-2.0 service does with a package. MPL-2.0 binds changes of the package's own files. */
@@ -32,16 +32,22 @@ const isAllowed = (license, allowed) =>
     .split(' OR ')
     .some((choice) => choice.split(' AND ').every((identifier) => allowed.has(identifier)));
 
-const { stdout, stderr } = spawnSync(process.execPath, [process.env.npm_execpath, 'query', '*'], {
-  encoding: 'utf8',
-  maxBuffer: 1 << 28,
-});
-if (stdout === '') throw new Error(`npm query gave no answer: ${stderr}`);
-const packages = JSON.parse(stdout).map(({ name, version, license, dev }) => ({
-  name: `${name}@${version}`,
-  license: typeof license === 'string' ? license : (READ_FROM_FILE[name] ?? 'none named'),
-  dev: dev === true,
-}));
+/** What is installed in a folder; `isTools`: nothing of it is shipped. */
+function packagesOf(folder, isTools) {
+  const { stdout, stderr } = spawnSync(process.execPath, [process.env.npm_execpath, 'query', '*', '--prefix', folder], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  });
+  if (stdout === '') throw new Error(`npm query gave no answer: ${stderr}`);
+  const found = JSON.parse(stdout).filter(({ location }) => location !== '' || !isTools);
+  return found.map(({ name, version, license, dev }) => ({
+    name: `${name}@${version}`,
+    license: typeof license === 'string' ? license : (READ_FROM_FILE[name] ?? 'none named'),
+    dev: isTools || dev === true,
+  }));
+}
+
+const packages = [...packagesOf('.', false), ...packagesOf('.ci/tools', true)];
 
 for (const [license, of] of Object.entries(Object.groupBy(packages, ({ license }) => license)).sort()) {
   const shipped = of.filter(({ dev }) => !dev).map(({ name }) => name);

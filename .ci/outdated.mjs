@@ -5,14 +5,18 @@ import { readFileSync } from 'node:fs';
 
 const reasons = JSON.parse(readFileSync(new URL('outdated.json', import.meta.url), 'utf8'));
 // By this very Node.js: npm leaves out releases whose `engines` does not fit the one that it runs on.
-const { stdout, stderr } = spawnSync(process.execPath, [process.env.npm_execpath, 'outdated', '--json'], {
-  encoding: 'utf8',
-});
-const behind = stdout.trim() === '' ? undefined : JSON.parse(stdout);
-if (behind === undefined || behind.error !== undefined) {
-  console.error(`npm outdated gave no answer: ${behind?.error?.summary ?? stderr}`);
+function behindIn(folder) {
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    [process.env.npm_execpath, 'outdated', '--json', '--prefix', folder],
+    { encoding: 'utf8' },
+  );
+  const found = stdout.trim() === '' ? undefined : JSON.parse(stdout);
+  if (found !== undefined && found.error === undefined) return found;
+  console.error(`npm outdated gave no answer: ${found?.error?.summary ?? stderr}`);
   process.exit(1);
 }
+const behind = { ...behindIn('.'), ...behindIn('.ci/tools') };
 
 const unexplained = Object.keys(behind).filter((name) => reasons[name] === undefined);
 const needless = Object.keys(reasons).filter((name) => behind[name] === undefined);

@@ -4,12 +4,12 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-export PATH="$root/node_modules/node/bin:$root/node_modules/.bin:$PATH"
+export PATH="$root/node_modules/node/bin:$PATH"
 work=$(mktemp -d)
 source "$here/../processes.sh"
 
 cd "$here"
-buf generate
+"$root/.ci/tools/run" buf generate
 git diff --exit-code -- internal
 test -z "$(gofmt -l .)"
 go vet ./...

@@ -4,7 +4,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-export PATH="$root/node_modules/node/bin:$root/node_modules/.bin:$PATH"
+export PATH="$root/node_modules/node/bin:$PATH"
 work=$(mktemp -d)
 source "$here/../processes.sh"
 
@@ -28,7 +28,7 @@ USHER_EDGE=$(address edge grpc)
 export USHER_GRPC USHER_URL USHER_KEY USHER_EDGE
 
 cd "$here"
-mvn --quiet --batch-mode clean install
+"$root/.ci/tools/run" mvn --quiet --batch-mode clean install
 
 mkdir -p "$work/app/src/main/java"
 cd "$work/app"

@@ -5,7 +5,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-export PATH="$root/node_modules/node/bin:$root/node_modules/.bin:$PATH"
+export PATH="$root/node_modules/node/bin:$PATH"
 work=$(mktemp -d)
 source "$here/../processes.sh"
 

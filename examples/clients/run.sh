@@ -24,8 +24,7 @@ questions=(
 )
 
 export USHER_GRPC=${USHER_GRPC:-localhost:50051}
-# The Node.js of the project, and the buf that generates the code of the Java package.
-export PATH="$root/node_modules/.bin:$root/node_modules/node/bin:$PATH"
+export PATH="$root/node_modules/node/bin:$PATH"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -51,7 +50,6 @@ need() {
 check_tools() {
   need node 'Node.js 24 (npm ci in the root of the project brings it)' node -e 'process.exit(Number(parseInt(process.versions.node) < 24))'
   need npm 'npm' npm --version
-  need buf 'npm ci in the root of the project' buf --version
   need go 'Go 1.26, or any since 1.21 that may download it' go version
   need python3 'Python 3.10 with venv' python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))'
   need javac 'a JDK 17' javac --release 17 --version
@@ -74,7 +72,7 @@ build_python() {
 }
 
 build_java() {
-  mvn --quiet --batch-mode -f "$root/clients/java/pom.xml" install -DskipTests -Dmaven.javadoc.skip &&
+  "$root/.ci/tools/run" mvn --quiet --batch-mode -f "$root/clients/java/pom.xml" install -DskipTests -Dmaven.javadoc.skip &&
     mvn --quiet --batch-mode package
 }
 

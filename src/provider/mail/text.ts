@@ -1,6 +1,6 @@
 /**
  * The provider's texts: escaped for HTML on arrival, plain afterwards. People choose some of them (their names), so the
- * expressions here run in linear time for every text: test/regular-expressions.test.ts.
+ * expressions here run in linear time for every text: test/tools/regular-expressions.tools.ts.
  */
 
 import type { TimeSlicer } from '../../base/time-slice.ts';

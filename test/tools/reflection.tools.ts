@@ -6,7 +6,7 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 /** What a tool written in Go (`buf curl`, on protobuf-go) makes of the descriptors that reflection serves: every method of every service. */
 
-const BUF = fileURLToPath(new URL('../../node_modules/.bin/buf', import.meta.url));
+const BUF = fileURLToPath(new URL('../../.ci/tools/node_modules/.bin/buf', import.meta.url));
 const KEY = 'a-key-with-every-scope-there-is';
 const RULES = { rules_version: 1 };
 
