@@ -7,7 +7,7 @@ type Kind = 'primary' | 'plain' | 'quiet' | 'danger';
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly kind?: Kind;
   /** Shown as under way; a second press does nothing. */
-  readonly busy?: boolean;
+  readonly busy?: boolean | undefined;
   readonly children: ReactNode;
 }
 

@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Writing } from '../api/writes.ts';
 import { useWords } from '../words/words.ts';
-import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';
 
@@ -23,14 +22,7 @@ export function Confirm({ title, children, action, writing, onConfirm, onClose }
     <Dialog
       title={title}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="danger" busy={writing.busy} onClick={() => void onConfirm()}>
-            {action ?? common.delete}
-          </Button>
-        </>
-      }
+      act={{ label: action ?? common.delete, danger: true, busy: writing.busy, onAct: () => void onConfirm() }}
     >
       <p>{children}</p>
       <Problem error={writing.error} />

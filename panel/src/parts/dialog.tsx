@@ -1,13 +1,27 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { useWords } from '../words/words.ts';
+import { Button } from './button.tsx';
 import css from './dialog.module.css';
+
+interface Act {
+  readonly label: string;
+  readonly danger?: boolean;
+  readonly busy?: boolean;
+  readonly disabled?: boolean;
+  /** Left out for the button of a form. */
+  readonly onAct?: () => void;
+}
 
 interface DialogProps {
   readonly title: string;
   /** Null: it stays until what it asks for is done, and has no button that closes it. */
   readonly onClose: (() => void) | null;
   readonly children: ReactNode;
-  /** Buttons, the one that does it last. */
+  /** The button that does it, behind the one that leaves all as it is. */
+  readonly act?: Act;
+  /** What is asked for is a form, which that button sends. */
+  readonly onSubmit?: () => void;
+  /** Instead of `act`: other buttons. */
   readonly actions?: ReactNode;
   /** At the side of the window instead of its middle. */
   readonly drawer?: boolean;
@@ -24,6 +38,8 @@ export function Dialog({
   title,
   onClose,
   children,
+  act,
+  onSubmit,
   actions,
   drawer = false,
   wide = false,
@@ -59,7 +75,7 @@ export function Dialog({
       }}
       onKeyDown={(event) => event.stopPropagation()}
     >
-      <div className={css.inner}>
+      <Inner onSubmit={onSubmit}>
         <header className={css.header}>
           <h2 id={id}>{title}</h2>
           {onClose !== null && (
@@ -69,8 +85,38 @@ export function Dialog({
           )}
         </header>
         <div className={css.body}>{children}</div>
+        {act !== undefined && (
+          <footer className={css.actions}>
+            {onClose !== null && <Button onClick={onClose}>{common.cancel}</Button>}
+            <Button
+              kind={act.danger ? 'danger' : 'primary'}
+              type={onSubmit === undefined ? 'button' : 'submit'}
+              busy={act.busy}
+              disabled={act.disabled}
+              onClick={act.onAct}
+            >
+              {act.label}
+            </Button>
+          </footer>
+        )}
         {actions && <footer className={css.actions}>{actions}</footer>}
-      </div>
+      </Inner>
     </dialog>
+  );
+}
+
+/** All of a dialog, as a form where it is one. */
+function Inner({ onSubmit, children }: { onSubmit: (() => void) | undefined; children: ReactNode }) {
+  if (onSubmit === undefined) return <div className={css.inner}>{children}</div>;
+  return (
+    <form
+      className={css.inner}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+    >
+      {children}
+    </form>
   );
 }

@@ -6,7 +6,6 @@ import { asError, isStale } from '../api/error.ts';
 import { useWrite } from '../api/writes.ts';
 import { useWords } from '../words/words.ts';
 import { Badge, Level } from './badge.tsx';
-import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import css from './impact.module.css';
 import { Loading, Problem } from './problem.tsx';
@@ -38,7 +37,7 @@ interface ImpactReviewProps<K extends Operation> {
  */
 export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
   const { title, operation, input, ifMatch, summary, danger = false, onClose, onDone, onStale } = props;
-  const { impact, common } = useWords();
+  const { impact } = useWords();
   const id = useId();
   const [stale, setStale] = useState(false);
   const rehearsal = useQuery({
@@ -88,19 +87,13 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
       title={title}
       wide
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button
-            kind={danger ? 'danger' : 'primary'}
-            busy={writing.busy}
-            disabled={!rehearsal.isSuccess}
-            onClick={() => void apply()}
-          >
-            {props.confirm ?? impact.confirm}
-          </Button>
-        </>
-      }
+      act={{
+        label: props.confirm ?? impact.confirm,
+        danger,
+        busy: writing.busy,
+        disabled: !rehearsal.isSuccess,
+        onAct: () => void apply(),
+      }}
     >
       {summary}
       {stale ? <p role="status">{impact.stale}</p> : <Problem error={writing.error} />}

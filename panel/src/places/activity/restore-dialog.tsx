@@ -2,7 +2,6 @@ import { call } from '../../api/call.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { useWrite } from '../../api/writes.ts';
-import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ImpactReview } from '../../parts/impact.tsx';
 import { Facts } from '../../parts/page.tsx';
@@ -78,7 +77,7 @@ interface RestoreTemplateProps {
 }
 
 function RestoreTemplate({ appCode, template, onClose }: RestoreTemplateProps) {
-  const { activity: words, common } = useWords();
+  const { activity: words } = useWords();
   const path = { appCode };
   const { type, key, locale, ...content } = template;
   const stored = useRead('GET /api/applications/{appCode}/templates', { path });
@@ -97,14 +96,7 @@ function RestoreTemplate({ appCode, template, onClose }: RestoreTemplateProps) {
       wide
       title={words.restoreTemplate(`${type}/${key}/${locale}`)}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" busy={writing.busy} disabled={!stored.isSuccess} onClick={() => void write()}>
-            {words.restore}
-          </Button>
-        </>
-      }
+      act={{ label: words.restore, busy: writing.busy, disabled: !stored.isSuccess, onAct: () => void write() }}
     >
       <p>{words.unwritten}</p>
       <Facts

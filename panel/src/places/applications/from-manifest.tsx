@@ -2,7 +2,6 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Input } from '../../../../src/gen/api.ts';
 import { asError } from '../../api/error.ts';
-import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextArea } from '../../parts/field.tsx';
 import { ImpactReview } from '../../parts/impact.tsx';
@@ -56,14 +55,7 @@ export function FromManifest({ demo, onClose }: FromManifestProps) {
       wide
       onClose={onClose}
       dismissible={text === null || text === ''}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" disabled={!text?.trim()} onClick={() => void review()}>
-            {common.review}
-          </Button>
-        </>
-      }
+      act={{ label: common.review, disabled: !text?.trim(), onAct: () => void review() }}
     >
       <TextArea
         label={applications.manifestLabel}

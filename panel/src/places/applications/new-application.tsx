@@ -2,13 +2,11 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../../api/call.ts';
 import { useWrite } from '../../api/writes.ts';
-import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { faultOf, TextField } from '../../parts/field.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { useWords } from '../../words/words.ts';
 import { ApplicationFields, bodyOf, faultsOf, NEW_FORM } from './application-fields.tsx';
-import css from './applications.module.css';
 
 export function NewApplication({ onClose }: { onClose: () => void }) {
   const { applications, common } = useWords();
@@ -30,41 +28,20 @@ export function NewApplication({ onClose }: { onClose: () => void }) {
       title={applications.new}
       onClose={onClose}
       dismissible={code === '' && form === NEW_FORM}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button
-            kind="primary"
-            type="submit"
-            form="new-application"
-            busy={writing.busy}
-            disabled={code === '' || form.name === ''}
-          >
-            {common.create}
-          </Button>
-        </>
-      }
+      act={{ label: common.create, busy: writing.busy, disabled: code === '' || form.name === '' }}
+      onSubmit={() => void create()}
     >
-      <form
-        id="new-application"
-        className={css.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
-        }}
-      >
-        <TextField
-          label={common.code}
-          hint={applications.codeHint}
-          fault={faultOf(writing.error, 'code')}
-          value={code}
-          onText={setCode}
-          maxLength={64}
-          autoFocus
-          required
-        />
-        <ApplicationFields form={form} onForm={setForm} error={writing.error} />
-      </form>
+      <TextField
+        label={common.code}
+        hint={applications.codeHint}
+        fault={faultOf(writing.error, 'code')}
+        value={code}
+        onText={setCode}
+        maxLength={64}
+        autoFocus
+        required
+      />
+      <ApplicationFields form={form} onForm={setForm} error={writing.error} />
       {!faultsOf(writing.error) && <Problem error={writing.error} />}
     </Dialog>
   );

@@ -2,12 +2,10 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../../api/call.ts';
 import { useWrite } from '../../api/writes.ts';
-import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { faultOf, TextField } from '../../parts/field.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { useWords } from '../../words/words.ts';
-import css from './brands.module.css';
 
 /** Makes a brand with its name alone; its page has the rest, with a preview. */
 export function CreateBrand({ onClose }: { onClose: () => void }) {
@@ -26,46 +24,25 @@ export function CreateBrand({ onClose }: { onClose: () => void }) {
       title={words.create}
       onClose={onClose}
       dismissible={slug === '' && name === ''}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button
-            kind="primary"
-            type="submit"
-            form="new-brand"
-            busy={writing.busy}
-            disabled={slug === '' || name === ''}
-          >
-            {common.create}
-          </Button>
-        </>
-      }
+      act={{ label: common.create, busy: writing.busy, disabled: slug === '' || name === '' }}
+      onSubmit={() => void create()}
     >
-      <form
-        id="new-brand"
-        className={css.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
-        }}
-      >
-        <Problem error={writing.error} />
-        <TextField
-          label={common.name}
-          value={name}
-          autoFocus
-          maxLength={200}
-          fault={faultOf(writing.error, 'name')}
-          onText={setName}
-        />
-        <TextField
-          label={words.slug}
-          value={slug}
-          hint={words.slugHint}
-          fault={faultOf(writing.error, 'slug')}
-          onText={setSlug}
-        />
-      </form>
+      <Problem error={writing.error} />
+      <TextField
+        label={common.name}
+        value={name}
+        autoFocus
+        maxLength={200}
+        fault={faultOf(writing.error, 'name')}
+        onText={setName}
+      />
+      <TextField
+        label={words.slug}
+        value={slug}
+        hint={words.slugHint}
+        fault={faultOf(writing.error, 'slug')}
+        onText={setSlug}
+      />
     </Dialog>
   );
 }

@@ -1,7 +1,6 @@
 import { useState } from 'react';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
-import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField, Switch, TextField } from '../../parts/field.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
@@ -48,14 +47,7 @@ export function ChangeRoles({ email, app, onClose }: ChangeRolesProps) {
       title={words.changeRolesOf(email)}
       onClose={onClose}
       dismissible={draft.size === 0}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" disabled={draft.size === 0} onClick={() => setReviewing(true)}>
-            {common.review}
-          </Button>
-        </>
-      }
+      act={{ label: common.review, disabled: draft.size === 0, onAct: () => setReviewing(true) }}
     >
       {applications.isError && (
         <Problem error={asError(applications.error)} onRetry={() => void applications.refetch()} />

@@ -1,9 +1,7 @@
-import { type FormEvent, lazy, Suspense, useId, useState } from 'react';
-import { Button } from '../../parts/button.tsx';
+import { lazy, Suspense, useState } from 'react';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Loading } from '../../parts/problem.tsx';
 import { useWords } from '../../words/words.ts';
-import css from './dialogs.module.css';
 
 const PersonField = lazy(async () => ({ default: (await import('../../parts/person-field.tsx')).PersonField }));
 
@@ -14,11 +12,9 @@ interface FindPersonProps {
 
 /** Opens the page of an address, whether anybody knows it yet or not: there it can be given a role. */
 export function FindPerson({ onClose, onFound }: FindPersonProps) {
-  const { people: words, common } = useWords();
+  const { people: words } = useWords();
   const [email, setEmail] = useState('');
-  const form = useId();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     onClose();
     onFound(email.trim().toLowerCase());
   };
@@ -26,21 +22,13 @@ export function FindPerson({ onClose, onFound }: FindPersonProps) {
     <Dialog
       title={words.add}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit" form={form} disabled={!email.includes('@')}>
-            {words.open}
-          </Button>
-        </>
-      }
+      act={{ label: words.open, disabled: !email.includes('@') }}
+      onSubmit={submit}
     >
       <p>{words.addWhy}</p>
-      <form id={form} className={css.room} onSubmit={submit}>
-        <Suspense fallback={<Loading rows={1} />}>
-          <PersonField value={email} onText={setEmail} autoFocus />
-        </Suspense>
-      </form>
+      <Suspense fallback={<Loading rows={1} />}>
+        <PersonField value={email} onText={setEmail} autoFocus />
+      </Suspense>
     </Dialog>
   );
 }

@@ -1,4 +1,4 @@
-import { type FormEvent, useId, useState } from 'react';
+import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { useList } from '../../api/queries.ts';
 import { useWrite } from '../../api/writes.ts';
@@ -13,16 +13,14 @@ import { type RefusedAccount, refusedAccounts } from './refused-accounts.ts';
 
 /** Names the account whose tokens are admitted with the address: one that was refused, or by its ids. */
 export function NameAccount({ email, onClose }: { email: string; onClose: () => void }) {
-  const { people: words, common } = useWords();
+  const { people: words } = useWords();
   const [subject, setSubject] = useState('');
   const [issuer, setIssuer] = useState('');
   const query = { subject: email, actionPrefix: 'user.subject_' };
   const { items } = useList('GET /api/admin/audit', { query });
   const refused = refusedAccounts(items);
   const writing = useWrite({ done: words.accountNamed(email) });
-  const form = useId();
-  const save = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
+  const save = async (): Promise<void> => {
     const body = { subject, ...(issuer === '' ? {} : { issuer }) };
     if (await writing.run(() => call('PUT /api/users/{email}/account', { path: { email }, body }))) onClose();
   };
@@ -35,35 +33,27 @@ export function NameAccount({ email, onClose }: { email: string; onClose: () => 
     <Dialog
       title={words.nameAccountOf(email)}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="danger" type="submit" form={form} busy={writing.busy}>
-            {words.nameAccount}
-          </Button>
-        </>
-      }
+      act={{ label: words.nameAccount, danger: true, busy: writing.busy }}
+      onSubmit={() => void save()}
     >
       <p>{words.nameAccountWhy}</p>
       {refused.length > 0 && <Refused accounts={refused} onUse={use} />}
-      <form id={form} className={css.fields} onSubmit={(event) => void save(event)}>
-        <TextField
-          label={words.subject}
-          hint={words.subjectWhy}
-          value={subject}
-          fault={faultOf(writing.error, 'subject')}
-          required
-          onText={setSubject}
-        />
-        <TextField
-          label={words.issuer}
-          hint={words.issuerWhy}
-          value={issuer}
-          fault={faultOf(writing.error, 'issuer')}
-          onText={setIssuer}
-        />
-        {!isAtField && <Problem error={writing.error} />}
-      </form>
+      <TextField
+        label={words.subject}
+        hint={words.subjectWhy}
+        value={subject}
+        fault={faultOf(writing.error, 'subject')}
+        required
+        onText={setSubject}
+      />
+      <TextField
+        label={words.issuer}
+        hint={words.issuerWhy}
+        value={issuer}
+        fault={faultOf(writing.error, 'issuer')}
+        onText={setIssuer}
+      />
+      {!isAtField && <Problem error={writing.error} />}
     </Dialog>
   );
 }

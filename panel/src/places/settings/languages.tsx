@@ -1,4 +1,4 @@
-import { type FormEvent, useId, useState } from 'react';
+import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { settled, unedited } from '../../api/merge.ts';
 import { useList } from '../../api/queries.ts';
@@ -106,14 +106,12 @@ const NO_LANGUAGE: LanguageRecord = { code: '', name: '', nativeName: '', fallba
 function LanguageDialog({ language, all, onClose }: LanguageDialogProps) {
   const { settings, common } = useWords();
   const words = settings.languages;
-  const form = useId();
   const [edited, setEdited] = useState(() => unedited(language ?? NO_LANGUAGE));
   const { code, name, nativeName, fallback } = edited.draft;
   const set = (change: Partial<LanguageRecord>) => setEdited({ ...edited, draft: { ...edited.draft, ...change } });
   const labels = { name: common.name, nativeName: words.nativeName, fallback: words.fallback };
   const writing = useWrite({ done: common.saved, refreshes: ['/api/languages'] });
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     const draft = { code: code.trim(), name: name.trim(), nativeName: nativeName.trim(), fallback };
     const made = await writing.run(async () => {
       if (language === null) return await call('POST /api/languages', { body: draft });
@@ -128,54 +126,46 @@ function LanguageDialog({ language, all, onClose }: LanguageDialogProps) {
     <Dialog
       title={language === null ? words.add : words.edit(language.code)}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit" form={form} busy={writing.busy}>
-            {common.save}
-          </Button>
-        </>
-      }
+      act={{ label: common.save, busy: writing.busy }}
+      onSubmit={() => void submit()}
     >
-      <form id={form} className={css.form} onSubmit={(event) => void submit(event)}>
-        {language === null && (
-          <TextField
-            label={common.code}
-            placeholder="pt-br"
-            hint={words.codeWhy}
-            fault={faultOf(writing.error, 'code')}
-            value={code}
-            required
-            autoFocus
-            onText={(value) => set({ code: value.toLowerCase() })}
-          />
-        )}
+      {language === null && (
         <TextField
-          label={words.nativeName}
-          placeholder="Português do Brasil"
-          fault={faultOf(writing.error, 'nativeName')}
-          value={nativeName}
+          label={common.code}
+          placeholder="pt-br"
+          hint={words.codeWhy}
+          fault={faultOf(writing.error, 'code')}
+          value={code}
           required
-          onText={(value) => set({ nativeName: value })}
+          autoFocus
+          onText={(value) => set({ code: value.toLowerCase() })}
         />
-        <TextField
-          label={common.name}
-          placeholder="Portuguese (Brazil)"
-          fault={faultOf(writing.error, 'name')}
-          value={name}
-          required
-          onText={(value) => set({ name: value })}
-        />
-        <SelectField
-          label={words.fallback}
-          hint={words.fallbackWhy}
-          fault={faultOf(writing.error, 'fallback')}
-          value={fallback ?? ''}
-          options={[['', common.none], ...fallbacksOf(code, all).map((one) => [one.code, one.nativeName] as const)]}
-          onText={(value) => set({ fallback: value === '' ? null : value })}
-        />
-        {!isAtField && <Problem error={writing.error} />}
-      </form>
+      )}
+      <TextField
+        label={words.nativeName}
+        placeholder="Português do Brasil"
+        fault={faultOf(writing.error, 'nativeName')}
+        value={nativeName}
+        required
+        onText={(value) => set({ nativeName: value })}
+      />
+      <TextField
+        label={common.name}
+        placeholder="Portuguese (Brazil)"
+        fault={faultOf(writing.error, 'name')}
+        value={name}
+        required
+        onText={(value) => set({ name: value })}
+      />
+      <SelectField
+        label={words.fallback}
+        hint={words.fallbackWhy}
+        fault={faultOf(writing.error, 'fallback')}
+        value={fallback ?? ''}
+        options={[['', common.none], ...fallbacksOf(code, all).map((one) => [one.code, one.nativeName] as const)]}
+        onText={(value) => set({ fallback: value === '' ? null : value })}
+      />
+      {!isAtField && <Problem error={writing.error} />}
     </Dialog>
   );
 }

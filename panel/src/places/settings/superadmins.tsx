@@ -1,4 +1,4 @@
-import { type FormEvent, lazy, Suspense, useId, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import type { Item } from '../../../../src/gen/api.ts';
 import { useList } from '../../api/queries.ts';
 import { Badge, Time } from '../../parts/badge.tsx';
@@ -81,29 +81,19 @@ export function SuperAdmins() {
 function AskWhom({ onClose, onEmail }: { onClose: () => void; onEmail: (email: string) => void }) {
   const { settings, common } = useWords();
   const [email, setEmail] = useState('');
-  const form = useId();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     onEmail(email.trim());
   };
   return (
     <Dialog
       title={settings.superadmins.add}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit" form={form} disabled={!email.includes('@')}>
-            {common.review}
-          </Button>
-        </>
-      }
+      act={{ label: common.review, disabled: !email.includes('@') }}
+      onSubmit={submit}
     >
-      <form id={form} className={css.room} onSubmit={submit}>
-        <Suspense fallback={<Loading rows={1} />}>
-          <PersonField value={email} onText={setEmail} autoFocus />
-        </Suspense>
-      </form>
+      <Suspense fallback={<Loading rows={1} />}>
+        <PersonField value={email} onText={setEmail} autoFocus />
+      </Suspense>
     </Dialog>
   );
 }

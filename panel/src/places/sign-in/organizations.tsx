@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Item } from '../../../../src/gen/api.ts';
 import { call } from '../../api/call.ts';
 import { useList, useRead } from '../../api/queries.ts';
@@ -101,30 +101,14 @@ interface FormDialogProps {
 }
 
 function FormDialog({ title, save, writing, fields, onSave, onClose, children }: FormDialogProps) {
-  const { common } = useWords();
-  const form = useId();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     void onSave();
   };
   const isAtField = fields.some((path) => faultOf(writing.error, path) !== null);
   return (
-    <Dialog
-      title={title}
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit" form={form} busy={writing.busy}>
-            {save}
-          </Button>
-        </>
-      }
-    >
-      <form id={form} className={css.form} onSubmit={submit}>
-        {children}
-        {!isAtField && <Problem error={writing.error} />}
-      </form>
+    <Dialog title={title} onClose={onClose} act={{ label: save, busy: writing.busy }} onSubmit={submit}>
+      {children}
+      {!isAtField && <Problem error={writing.error} />}
     </Dialog>
   );
 }

@@ -2,12 +2,10 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../../../api/call.ts';
 import { useWrite } from '../../../api/writes.ts';
-import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
-import css from '../applications.module.css';
 
 export function NewRole({ appCode, onClose }: { appCode: string; onClose: () => void }) {
   const { common, applications } = useWords();
@@ -30,42 +28,27 @@ export function NewRole({ appCode, onClose }: { appCode: string; onClose: () => 
       title={words.newRole}
       onClose={onClose}
       dismissible={code === '' && name === '' && description === ''}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit" form="new-role" busy={writing.busy} disabled={code === ''}>
-            {common.create}
-          </Button>
-        </>
-      }
+      act={{ label: common.create, busy: writing.busy, disabled: code === '' }}
+      onSubmit={() => void create()}
     >
-      <form
-        id="new-role"
-        className={css.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
-        }}
-      >
-        <TextField
-          label={common.code}
-          hint={words.roleCode}
-          fault={faults[0]}
-          value={code}
-          onText={setCode}
-          maxLength={64}
-          autoFocus
-          required
-        />
-        <TextField label={common.name} fault={faults[1]} value={name} onText={setName} maxLength={200} />
-        <TextArea
-          label={common.description}
-          fault={faults[2]}
-          value={description}
-          onText={setDescription}
-          maxLength={2000}
-        />
-      </form>
+      <TextField
+        label={common.code}
+        hint={words.roleCode}
+        fault={faults[0]}
+        value={code}
+        onText={setCode}
+        maxLength={64}
+        autoFocus
+        required
+      />
+      <TextField label={common.name} fault={faults[1]} value={name} onText={setName} maxLength={200} />
+      <TextArea
+        label={common.description}
+        fault={faults[2]}
+        value={description}
+        onText={setDescription}
+        maxLength={2000}
+      />
       {faults.every((fault) => fault === null) && <Problem error={writing.error} />}
     </Dialog>
   );

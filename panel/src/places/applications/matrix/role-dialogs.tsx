@@ -3,7 +3,6 @@ import { useLocation } from 'wouter';
 import { call } from '../../../api/call.ts';
 import { settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
-import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, TextArea, TextField } from '../../../parts/field.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
@@ -52,14 +51,11 @@ export function AddPeople({ appCode, role, onClose }: RoleDialogProps) {
       title={words.addTitle(role.code)}
       onClose={onClose}
       dismissible={text === ''}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" disabled={addresses.length === 0 || fault !== null} onClick={() => setReviewing(true)}>
-            {common.review}
-          </Button>
-        </>
-      }
+      act={{
+        label: common.review,
+        disabled: addresses.length === 0 || fault !== null,
+        onAct: () => setReviewing(true),
+      }}
     >
       <TextArea
         label={common.email}
@@ -151,14 +147,7 @@ export function EditRole({ appCode, role, onClose }: RoleDialogProps) {
       title={words.editRole}
       onClose={onClose}
       dismissible={name === (role.name ?? '') && description === (role.description ?? '')}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" busy={writing.busy} onClick={() => void save()}>
-            {common.save}
-          </Button>
-        </>
-      }
+      act={{ label: common.save, busy: writing.busy, onAct: () => void save() }}
     >
       <p className={css.soft}>{words.editRoleHint}</p>
       <TextField

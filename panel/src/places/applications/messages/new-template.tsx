@@ -1,11 +1,9 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Item } from '../../../../../src/gen/api.ts';
-import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../../parts/field.tsx';
 import { useWords } from '../../../words/words.ts';
-import css from './messages.module.css';
 import { templateHref } from './template-href.ts';
 
 interface NewTemplateProps {
@@ -17,18 +15,15 @@ interface NewTemplateProps {
   readonly onClose: () => void;
 }
 
-const FORM = 'template-form';
-
 /** Chooses the key and the language of a template; the editor does the rest. */
 export function NewTemplate({ appCode, type, languages, supported, onClose }: NewTemplateProps) {
-  const { applications, common } = useWords();
+  const { applications } = useWords();
   const words = applications.messages;
   const [, go] = useLocation();
   const offered = languages.filter(({ code }) => supported.length === 0 || supported.includes(code));
   const [key, setKey] = useState('default');
   const [locale, setLocale] = useState(offered.find(({ code }) => code === 'en')?.code ?? offered[0]?.code ?? 'en');
-  const begin = (event: FormEvent): void => {
-    event.preventDefault();
+  const begin = (): void => {
     onClose();
     go(templateHref(appCode, { type, key: key.trim(), locale }));
   };
@@ -36,24 +31,16 @@ export function NewTemplate({ appCode, type, languages, supported, onClose }: Ne
     <Dialog
       title={`${words.addVariant}: ${type}`}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit" form={FORM} disabled={key.trim() === ''}>
-            {words.begin}
-          </Button>
-        </>
-      }
+      act={{ label: words.begin, disabled: key.trim() === '' }}
+      onSubmit={begin}
     >
-      <form id={FORM} className={css.form} onSubmit={begin}>
-        <TextField label={words.key} value={key} hint={words.keyHint} required onText={setKey} />
-        <SelectField
-          label={words.language}
-          value={locale}
-          options={offered.map(({ code, nativeName }) => [code, `${nativeName} (${code})`] as const)}
-          onText={setLocale}
-        />
-      </form>
+      <TextField label={words.key} value={key} hint={words.keyHint} required onText={setKey} />
+      <SelectField
+        label={words.language}
+        value={locale}
+        options={offered.map(({ code, nativeName }) => [code, `${nativeName} (${code})`] as const)}
+        onText={setLocale}
+      />
     </Dialog>
   );
 }

@@ -1,14 +1,12 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { NotificationType } from '../../../../../src/gen/api.ts';
 import { call } from '../../../api/call.ts';
 import { settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
-import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, Switch, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
-import css from './messages.module.css';
 
 interface TypeDialogProps {
   readonly appCode: string;
@@ -17,7 +15,6 @@ interface TypeDialogProps {
   readonly onClose: () => void;
 }
 
-const FORM = 'type-form';
 const SWITCHES = [
   'emailEnabled',
   'pushEnabled',
@@ -60,8 +57,7 @@ export function TypeDialog({ appCode, type, onClose }: TypeDialogProps) {
   const writing = useWrite({ done: words.typeSaved(draft.code), refreshes: [`/api/applications/${appCode}`] });
   const set = (change: Partial<Draft>) => setEdited({ ...edited, draft: { ...draft, ...change } });
   const labels = { ...words, name: common.name, description: common.description };
-  const save = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
+  const save = async (): Promise<void> => {
     const path = { appCode };
     const made = await writing.run(async () => {
       if (type === null) {
@@ -85,51 +81,43 @@ export function TypeDialog({ appCode, type, onClose }: TypeDialogProps) {
       title={type === null ? words.newType : words.editType(type.code)}
       dismissible={false}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit" form={FORM} busy={writing.busy}>
-            {common.save}
-          </Button>
-        </>
-      }
+      act={{ label: common.save, busy: writing.busy }}
+      onSubmit={() => void save()}
     >
-      <form id={FORM} className={css.form} onSubmit={(event) => void save(event)}>
-        {type === null && (
-          <TextField
-            label={common.code}
-            value={draft.code}
-            hint={words.typeCode}
-            fault={faultOf(error, 'code')}
-            required
-            onText={(code) => set({ code })}
-          />
-        )}
+      {type === null && (
         <TextField
-          label={common.name}
-          value={draft.name}
-          fault={faultOf(error, 'name')}
+          label={common.code}
+          value={draft.code}
+          hint={words.typeCode}
+          fault={faultOf(error, 'code')}
           required
-          onText={(name) => set({ name })}
+          onText={(code) => set({ code })}
         />
-        <TextArea
-          label={common.description}
-          value={draft.description}
-          rows={2}
-          fault={faultOf(error, 'description')}
-          onText={(description) => set({ description })}
-        />
-        <TextField
-          label={words.emailFromName}
-          value={draft.emailFromName}
-          hint={words.emailFromNameHint}
-          fault={faultOf(error, 'emailFromName')}
-          onText={(emailFromName) => set({ emailFromName })}
-        />
-        {SWITCHES.map((name) => (
-          <Switch key={name} label={words[name]} checked={draft[name]} onChecked={(on) => set({ [name]: on })} />
-        ))}
-      </form>
+      )}
+      <TextField
+        label={common.name}
+        value={draft.name}
+        fault={faultOf(error, 'name')}
+        required
+        onText={(name) => set({ name })}
+      />
+      <TextArea
+        label={common.description}
+        value={draft.description}
+        rows={2}
+        fault={faultOf(error, 'description')}
+        onText={(description) => set({ description })}
+      />
+      <TextField
+        label={words.emailFromName}
+        value={draft.emailFromName}
+        hint={words.emailFromNameHint}
+        fault={faultOf(error, 'emailFromName')}
+        onText={(emailFromName) => set({ emailFromName })}
+      />
+      {SWITCHES.map((name) => (
+        <Switch key={name} label={words[name]} checked={draft[name]} onChecked={(on) => set({ [name]: on })} />
+      ))}
       <Problem error={error} />
     </Dialog>
   );

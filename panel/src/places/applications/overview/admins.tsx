@@ -85,28 +85,15 @@ function AddAdmin({ appCode, onClose }: { appCode: string; onClose: () => void }
       title={words.addAdminTitle}
       onClose={onClose}
       dismissible={email === ''}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit" form="add-admin" disabled={!address.includes('@')}>
-            {common.review}
-          </Button>
-        </>
-      }
+      act={{ label: common.review, disabled: !address.includes('@') }}
+      onSubmit={() => {
+        if (address.includes('@')) setReviewing(true);
+      }}
     >
-      <form
-        id="add-admin"
-        className={css.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (address.includes('@')) setReviewing(true);
-        }}
-      >
-        <Suspense fallback={<Loading rows={1} />}>
-          <PersonField value={email} onText={setEmail} autoFocus />
-        </Suspense>
-        <p className={css.soft}>{words.adminsLead}</p>
-      </form>
+      <Suspense fallback={<Loading rows={1} />}>
+        <PersonField value={email} onText={setEmail} autoFocus />
+      </Suspense>
+      <p className={css.soft}>{words.adminsLead}</p>
     </Dialog>
   );
 }

@@ -1,11 +1,9 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { TextField } from '../../../parts/field.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
 import { useWords } from '../../../words/words.ts';
-import css from '../applications.module.css';
 import type { ViewProps } from '../view-props.ts';
 
 interface DeleteApplicationProps {
@@ -15,7 +13,7 @@ interface DeleteApplicationProps {
 
 /** Asks for the code first, then shows who loses what. */
 export function DeleteApplication({ application: { code, name }, onClose }: DeleteApplicationProps) {
-  const { applications, common } = useWords();
+  const { applications } = useWords();
   const words = applications.overview;
   const [typed, setTyped] = useState('');
   const [reviewing, setReviewing] = useState(false);
@@ -41,26 +39,13 @@ export function DeleteApplication({ application: { code, name }, onClose }: Dele
     <Dialog
       title={words.deleteTitle(name)}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="danger" type="submit" form="delete-application" disabled={typed !== code}>
-            {words.deleteNext}
-          </Button>
-        </>
-      }
+      act={{ label: words.deleteNext, danger: true, disabled: typed !== code }}
+      onSubmit={() => {
+        if (typed === code) setReviewing(true);
+      }}
     >
       <p>{words.deleteHint}</p>
-      <form
-        id="delete-application"
-        className={css.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (typed === code) setReviewing(true);
-        }}
-      >
-        <TextField label={words.deleteConfirm(code)} value={typed} onText={setTyped} autoFocus />
-      </form>
+      <TextField label={words.deleteConfirm(code)} value={typed} onText={setTyped} autoFocus />
     </Dialog>
   );
 }

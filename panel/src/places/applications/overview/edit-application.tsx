@@ -4,13 +4,11 @@ import { type Answer, call } from '../../../api/call.ts';
 import { asError, isStale } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
 import { useWrite } from '../../../api/writes.ts';
-import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { Facts } from '../../../parts/page.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
 import { ApplicationFields, type ApplicationForm, bodyOf, faultsOf, formOf } from '../application-fields.tsx';
-import css from '../applications.module.css';
 
 type Application = Out<'GET /api/applications/{appCode}'>;
 
@@ -67,26 +65,11 @@ function EditForm({ answer, onClose }: { answer: Answer<Application>; onClose: (
       title={words.edit}
       onClose={onClose}
       dismissible={unchanged}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit" form="edit-application" busy={writing.busy} disabled={form.name === ''}>
-            {theirs === null ? common.save : words.saveAnyway}
-          </Button>
-        </>
-      }
+      act={{ label: theirs === null ? common.save : words.saveAnyway, busy: writing.busy, disabled: form.name === '' }}
+      onSubmit={() => void save(theirs ?? before)}
     >
       {theirs !== null && <Theirs mine={form} theirs={formOf(theirs.data)} />}
-      <form
-        id="edit-application"
-        className={css.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save(theirs ?? before);
-        }}
-      >
-        <ApplicationFields form={form} onForm={setForm} error={writing.error} />
-      </form>
+      <ApplicationFields form={form} onForm={setForm} error={writing.error} />
       {theirs === null && !faultsOf(writing.error) && <Problem error={writing.error} />}
     </Dialog>
   );

@@ -2,7 +2,6 @@ import { useMemo, useState } from 'react';
 import type { Out } from '../../../../../src/gen/api.ts';
 import { undoBound } from '../../../api/bound.ts';
 import { type Answer, type CallOptions, call, rehearse } from '../../../api/call.ts';
-import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { TextArea } from '../../../parts/field.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
@@ -64,14 +63,7 @@ export function AddPeople({ application, roles, emails: first, onClose, onDone }
       title={words.add}
       onClose={onClose}
       dismissible={text === '' || text === first.join('\n')}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" disabled={!ready} onClick={() => setReviewing(true)}>
-            {common.review}
-          </Button>
-        </>
-      }
+      act={{ label: common.review, disabled: !ready, onAct: () => setReviewing(true) }}
     >
       <p className={css.soft}>{words.addLead}</p>
       <TextArea

@@ -3,7 +3,6 @@ import { call } from '../../../api/call.ts';
 import { asError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
 import { Badge } from '../../../parts/badge.tsx';
-import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
@@ -64,18 +63,11 @@ export function PersonRoles({ appCode, email, roles, onClose }: PersonRolesProps
     <Dialog
       title={words.editOf(email)}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button
-            kind="primary"
-            disabled={added.length + removed.length === 0 || !held.isSuccess}
-            onClick={() => setReviewing(true)}
-          >
-            {common.review}
-          </Button>
-        </>
-      }
+      act={{
+        label: common.review,
+        disabled: added.length + removed.length === 0 || !held.isSuccess,
+        onAct: () => setReviewing(true),
+      }}
     >
       <p className={css.soft}>{words.editLead}</p>
       {moved && <p role="status">{words.conflict}</p>}

@@ -3,7 +3,6 @@ import type { Item } from '../../../../../src/gen/api.ts';
 import { type CallOptions, call } from '../../../api/call.ts';
 import { changedIn, settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
-import { Button } from '../../../parts/button.tsx';
 import { ComboField } from '../../../parts/combo-field.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, SelectField, Switch, TextArea, TextField } from '../../../parts/field.tsx';
@@ -11,7 +10,6 @@ import { ImpactReview } from '../../../parts/impact.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import type { Text } from '../../../words/places.ts';
 import { useWords } from '../../../words/words.ts';
-import css from '../applications.module.css';
 
 export type Permission = Item<'GET /api/applications/{appCode}/permissions'>;
 
@@ -147,78 +145,63 @@ function PermissionDialog(props: PermissionDialogProps) {
       title={title}
       onClose={onClose}
       dismissible={fields === first}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit" form={id} busy={busy} disabled={fields.code === ''}>
-            {submit}
-          </Button>
-        </>
-      }
+      act={{ label: submit, busy, disabled: fields.code === '' }}
+      onSubmit={onSubmit}
     >
-      <form
-        id={id}
-        className={css.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          onSubmit();
-        }}
-      >
-        {isNew && (
-          <TextField
-            label={common.code}
-            hint={words.codeHint}
-            fault={fault('code')}
-            value={fields.code}
-            onText={(code) => set({ code })}
-            maxLength={128}
-            autoFocus
-            required
-          />
-        )}
-        <SelectField
-          label={words.type}
-          hint={words.typeHints[fields.type]}
-          fault={fault('type')}
-          value={fields.type}
-          options={(['tiered', 'binary'] as const).map((type) => [type, words.types[type]] as const)}
-          onText={(type) => set({ type: type as Permission['type'] })}
-        />
+      {isNew && (
         <TextField
-          label={words.group}
-          hint={words.groupHint}
-          fault={fault('groupName')}
-          value={fields.groupName}
-          onText={(groupName) => set({ groupName })}
-          list={`${id}-groups`}
-          maxLength={200}
+          label={common.code}
+          hint={words.codeHint}
+          fault={fault('code')}
+          value={fields.code}
+          onText={(code) => set({ code })}
+          maxLength={128}
+          autoFocus
+          required
         />
-        <datalist id={`${id}-groups`}>
-          {groups.slice(0, SUGGESTED).map((group) => (
-            <option key={group} value={group} />
-          ))}
-        </datalist>
-        <ComboField
-          label={`${words.parent} (${common.optional})`}
-          value={fields.parent}
-          choices={suggested(permissions, fields)}
-          onText={(parent) => set({ parent })}
-        />
-        {fault('parentPermission') !== null && <Problem error={error} />}
-        <TextArea
-          label={common.description}
-          fault={fault('description')}
-          value={fields.description}
-          onText={(description) => set({ description })}
-          maxLength={2_000}
-        />
-        <Switch
-          label={words.globalLabel}
-          hint={words.globalHint}
-          checked={fields.global}
-          onChecked={(global) => set({ global })}
-        />
-      </form>
+      )}
+      <SelectField
+        label={words.type}
+        hint={words.typeHints[fields.type]}
+        fault={fault('type')}
+        value={fields.type}
+        options={(['tiered', 'binary'] as const).map((type) => [type, words.types[type]] as const)}
+        onText={(type) => set({ type: type as Permission['type'] })}
+      />
+      <TextField
+        label={words.group}
+        hint={words.groupHint}
+        fault={fault('groupName')}
+        value={fields.groupName}
+        onText={(groupName) => set({ groupName })}
+        list={`${id}-groups`}
+        maxLength={200}
+      />
+      <datalist id={`${id}-groups`}>
+        {groups.slice(0, SUGGESTED).map((group) => (
+          <option key={group} value={group} />
+        ))}
+      </datalist>
+      <ComboField
+        label={`${words.parent} (${common.optional})`}
+        value={fields.parent}
+        choices={suggested(permissions, fields)}
+        onText={(parent) => set({ parent })}
+      />
+      {fault('parentPermission') !== null && <Problem error={error} />}
+      <TextArea
+        label={common.description}
+        fault={fault('description')}
+        value={fields.description}
+        onText={(description) => set({ description })}
+        maxLength={2_000}
+      />
+      <Switch
+        label={words.globalLabel}
+        hint={words.globalHint}
+        checked={fields.global}
+        onChecked={(global) => set({ global })}
+      />
       {FAULTS.every((path) => fault(path) === null) && <Problem error={error} />}
     </Dialog>
   );

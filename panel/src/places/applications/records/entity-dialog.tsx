@@ -1,15 +1,13 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { Entity } from '../../../../../src/gen/api.ts';
 import { call } from '../../../api/call.ts';
 import { ApiError } from '../../../api/error.ts';
 import { settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
-import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, Switch, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
-import css from './records.module.css';
 
 interface EntityDialogProps {
   readonly appCode: string;
@@ -18,7 +16,6 @@ interface EntityDialogProps {
   readonly onClose: () => void;
 }
 
-const FORM = 'entity-form';
 const FIELDS = ['code', 'name', 'description', 'idLabel', 'listEndpoint', 'listSearch'];
 
 function draftOf(entity: Entity | null) {
@@ -51,8 +48,7 @@ export function EntityDialog({ appCode, entity, onClose }: EntityDialogProps) {
   const writing = useWrite({ done: words.entitySaved(draft.code), refreshes: [`/api/applications/${appCode}`] });
   const set = (change: Partial<Draft>) => setEdited({ ...edited, draft: { ...draft, ...change } });
   const labels = { ...words, code: common.code, name: common.name, description: common.description };
-  const save = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
+  const save = async (): Promise<void> => {
     const path = { appCode };
     const made = await writing.run(async () => {
       if (entity === null) {
@@ -80,63 +76,55 @@ export function EntityDialog({ appCode, entity, onClose }: EntityDialogProps) {
       title={entity === null ? words.newEntity : words.editEntity(entity.code)}
       dismissible={false}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit" form={FORM} busy={writing.busy}>
-            {common.save}
-          </Button>
-        </>
-      }
+      act={{ label: common.save, busy: writing.busy }}
+      onSubmit={() => void save()}
     >
-      <form id={FORM} className={css.form} onSubmit={(event) => void save(event)}>
-        <TextField
-          label={common.code}
-          value={draft.code}
-          hint={words.entityCode}
-          fault={faultOf(writing.error, 'code')}
-          required
-          autoFocus
-          onText={(code) => set({ code })}
+      <TextField
+        label={common.code}
+        value={draft.code}
+        hint={words.entityCode}
+        fault={faultOf(writing.error, 'code')}
+        required
+        autoFocus
+        onText={(code) => set({ code })}
+      />
+      <TextField
+        label={common.name}
+        value={draft.name}
+        fault={faultOf(writing.error, 'name')}
+        required
+        onText={(name) => set({ name })}
+      />
+      <TextArea
+        label={common.description}
+        value={draft.description}
+        rows={2}
+        fault={faultOf(writing.error, 'description')}
+        onText={(description) => set({ description })}
+      />
+      <TextField
+        label={words.idLabel}
+        value={draft.idLabel}
+        hint={words.idLabelHint}
+        fault={faultOf(writing.error, 'idLabel')}
+        onText={(idLabel) => set({ idLabel })}
+      />
+      <TextField
+        label={words.listEndpoint}
+        value={draft.listEndpoint}
+        type="url"
+        hint={words.listEndpointHint}
+        fault={faultOf(writing.error, 'listEndpoint')}
+        onText={(listEndpoint) => set({ listEndpoint })}
+      />
+      {draft.listEndpoint !== '' && (
+        <Switch
+          label={words.listSearch}
+          hint={words.listSearchHint}
+          checked={draft.listSearch}
+          onChecked={(listSearch) => set({ listSearch })}
         />
-        <TextField
-          label={common.name}
-          value={draft.name}
-          fault={faultOf(writing.error, 'name')}
-          required
-          onText={(name) => set({ name })}
-        />
-        <TextArea
-          label={common.description}
-          value={draft.description}
-          rows={2}
-          fault={faultOf(writing.error, 'description')}
-          onText={(description) => set({ description })}
-        />
-        <TextField
-          label={words.idLabel}
-          value={draft.idLabel}
-          hint={words.idLabelHint}
-          fault={faultOf(writing.error, 'idLabel')}
-          onText={(idLabel) => set({ idLabel })}
-        />
-        <TextField
-          label={words.listEndpoint}
-          value={draft.listEndpoint}
-          type="url"
-          hint={words.listEndpointHint}
-          fault={faultOf(writing.error, 'listEndpoint')}
-          onText={(listEndpoint) => set({ listEndpoint })}
-        />
-        {draft.listEndpoint !== '' && (
-          <Switch
-            label={words.listSearch}
-            hint={words.listSearchHint}
-            checked={draft.listSearch}
-            onChecked={(listSearch) => set({ listSearch })}
-          />
-        )}
-      </form>
+      )}
       {!atFields && <Problem error={writing.error} />}
     </Dialog>
   );

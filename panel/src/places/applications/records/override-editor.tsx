@@ -3,7 +3,6 @@ import type { Item } from '../../../../../src/gen/api.ts';
 import { call } from '../../../api/call.ts';
 import { asError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
-import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../../parts/field.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
@@ -111,18 +110,11 @@ export function OverrideEditor(props: OverrideEditorProps) {
       wide
       dismissible={changes.length === 0}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button
-            kind="primary"
-            disabled={!whole || !held.isSuccess || changes.length === 0}
-            onClick={() => setReviewing(true)}
-          >
-            {common.review}
-          </Button>
-        </>
-      }
+      act={{
+        label: common.review,
+        disabled: !whole || !held.isSuccess || changes.length === 0,
+        onAct: () => setReviewing(true),
+      }}
     >
       {lead === undefined && <p className={css.soft}>{words.editLead}</p>}
       {lead ?? (
