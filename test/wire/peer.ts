@@ -32,6 +32,8 @@ export interface StreamEnd {
   data: Buffer;
   /** How it ended: by END_STREAM, by RST_STREAM with a code, or not. */
   end: string;
+  /** The code of a reset after the end, which tells the client to send no more. */
+  rest?: number;
 }
 
 /** How the connection ended, if it did. */
@@ -194,7 +196,7 @@ export class Peer {
       else this.#answer(ping(Buffer.from(payload), Flag.ACK));
     } else if (type === Frame.GOAWAY) this.connection.goaway = payload.readUInt32BE(4);
     else if (type === Frame.WINDOW_UPDATE) this.#grant(stream, payload.readUInt32BE(0));
-    else if (type === Frame.RST_STREAM) this.#at(stream).end ||= `reset ${payload.readUInt32BE(0)}`;
+    else if (type === Frame.RST_STREAM) this.#onReset(stream, payload.readUInt32BE(0));
     else if (type === Frame.HEADERS) this.#headers(stream, flags, unpadded(flags, payload));
     else if (type === Frame.CONTINUATION) this.#continue(stream, flags, payload);
     else if (type === Frame.DATA) this.#data(stream, flags, payload);
@@ -212,6 +214,12 @@ export class Peer {
   #grant(stream: number, increment: number): void {
     if (stream === 0) this.#send.connection += increment;
     else this.#send.streams.set(stream, (this.#send.streams.get(stream) ?? 0) + increment);
+  }
+
+  #onReset(stream: number, code: number): void {
+    const at = this.#at(stream);
+    if (at.end === 'ended') at.rest = code;
+    else at.end ||= `reset ${code}`;
   }
 
   #at(stream: number): StreamEnd {

@@ -378,7 +378,12 @@ export class Streams implements Callers {
   }
 
   #finish(stream: Stream): void {
-    if (stream.clientEnded && stream.serverEnded && stream.outbox === null) this.#close(stream);
+    if (!stream.serverEnded || stream.outbox !== null) return;
+    if (stream.clientEnded) this.#close(stream);
+    // Nothing more of a refused call is read: its client may stop sending (RFC 9113, 8.1), and needs no room for the rest.
+    else if (stream.phase === Phase.ANSWERED && this.get(stream.id) === stream) {
+      this.#endByReset(stream, ErrorCode.NO_ERROR);
+    }
   }
 
   #close(stream: Stream): void {
