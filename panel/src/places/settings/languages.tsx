@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
-import { settled, unedited } from '../../api/merge.ts';
+import { useEdited } from '../../api/edited.ts';
 import { useList } from '../../api/queries.ts';
 import { useWrite } from '../../api/writes.ts';
 import { Badge } from '../../parts/badge.tsx';
@@ -106,17 +106,17 @@ const NO_LANGUAGE: LanguageRecord = { code: '', name: '', nativeName: '', fallba
 function LanguageDialog({ language, all, onClose }: LanguageDialogProps) {
   const { settings, common } = useWords();
   const words = settings.languages;
-  const [edited, setEdited] = useState(() => unedited(language ?? NO_LANGUAGE));
-  const { code, name, nativeName, fallback } = edited.draft;
-  const set = (change: Partial<LanguageRecord>) => setEdited({ ...edited, draft: { ...edited.draft, ...change } });
+  const record = useEdited(() => language ?? NO_LANGUAGE);
+  const { set, settle } = record;
+  const { code, name, nativeName, fallback } = record.draft;
   const labels = { name: common.name, nativeName: words.nativeName, fallback: words.fallback };
   const writing = useWrite({ done: common.saved, refreshes: ['/api/languages'] });
   const submit = async (): Promise<void> => {
     const draft = { code: code.trim(), name: name.trim(), nativeName: nativeName.trim(), fallback };
     const made = await writing.run(async () => {
       if (language === null) return await call('POST /api/languages', { body: draft });
-      const read = async () => (await call('GET /api/languages', {})).data.find((one) => one.code === code) ?? null;
-      const body = await settled({ base: edited.base, draft, read, keep: setEdited, labels });
+      const read = async () => (await call('GET /api/languages', {})).data.find((one) => one.code === code);
+      const body = await settle(read, labels, draft);
       return await call('PUT /api/languages/{code}', { path: { code }, body });
     });
     if (made) onClose();

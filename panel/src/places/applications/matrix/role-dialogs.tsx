@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../../../api/call.ts';
-import { settled, unedited } from '../../../api/merge.ts';
+import { useEdited } from '../../../api/edited.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, TextArea, TextField } from '../../../parts/field.tsx';
@@ -117,26 +117,25 @@ function bodyOf({ name, description }: RoleDraft) {
 export function EditRole({ appCode, role, onClose }: RoleDialogProps) {
   const { common, applications } = useWords();
   const words = applications.matrix;
-  const [edited, setEdited] = useState(() => unedited(draftOf(role)));
-  const { name, description } = edited.draft;
+  const { base, draft, isChanged, set, settle } = useEdited(() => draftOf(role));
   const path = { appCode, roleId: String(role.id) };
   const operation = 'PUT /api/applications/{appCode}/roles/{roleId}';
-  const before = bodyOf(edited.base);
+  const before = bodyOf(base);
   const writing = useWrite({
     done: common.saved,
     refreshes: [`/api/applications/${appCode}`],
     undo: (bound) => call(operation, { path, body: before }, bound),
   });
   const save = async (): Promise<void> => {
-    const body = bodyOf(edited.draft);
+    const body = bodyOf(draft);
     const read = async () => {
       const { data } = await call('GET /api/applications/{appCode}/roles', { path: { appCode } });
       const now = data.find(({ id }) => id === role.id);
-      return now === undefined ? null : draftOf(now);
+      return now && draftOf(now);
     };
     const labels = { name: common.name, description: common.description };
     const made = await writing.run(async () => {
-      await settled({ ...edited, read, keep: setEdited, labels });
+      await settle(read, labels);
       return await call(operation, { path, body });
     });
     if (made) onClose();
@@ -146,23 +145,23 @@ export function EditRole({ appCode, role, onClose }: RoleDialogProps) {
     <Dialog
       title={words.editRole}
       onClose={onClose}
-      dismissible={name === (role.name ?? '') && description === (role.description ?? '')}
+      dismissible={!isChanged}
       act={{ label: common.save, busy: writing.busy, onAct: () => void save() }}
     >
       <p className={css.soft}>{words.editRoleHint}</p>
       <TextField
         label={common.name}
         fault={faults[0]}
-        value={name}
-        onText={(text) => setEdited({ ...edited, draft: { name: text, description } })}
+        value={draft.name}
+        onText={(name) => set({ name })}
         maxLength={200}
         autoFocus
       />
       <TextArea
         label={common.description}
         fault={faults[1]}
-        value={description}
-        onText={(text) => setEdited({ ...edited, draft: { name, description: text } })}
+        value={draft.description}
+        onText={(description) => set({ description })}
         maxLength={2_000}
         rows={4}
       />

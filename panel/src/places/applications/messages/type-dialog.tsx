@@ -1,7 +1,6 @@
-import { useState } from 'react';
 import type { NotificationType } from '../../../../../src/gen/api.ts';
 import { call } from '../../../api/call.ts';
-import { settled, unedited } from '../../../api/merge.ts';
+import { useEdited } from '../../../api/edited.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, Switch, TextArea, TextField } from '../../../parts/field.tsx';
@@ -52,10 +51,8 @@ function bodyOf({ description, emailFromName, ...rest }: Partial<Draft>) {
 export function TypeDialog({ appCode, type, onClose }: TypeDialogProps) {
   const { applications, common } = useWords();
   const words = applications.messages;
-  const [edited, setEdited] = useState(() => unedited(draftOf(type)));
-  const { draft } = edited;
+  const { draft, set, settle } = useEdited(() => draftOf(type));
   const writing = useWrite({ done: words.typeSaved(draft.code), refreshes: [`/api/applications/${appCode}`] });
-  const set = (change: Partial<Draft>) => setEdited({ ...edited, draft: { ...draft, ...change } });
   const labels = { ...words, name: common.name, description: common.description };
   const save = async (): Promise<void> => {
     const path = { appCode };
@@ -68,9 +65,9 @@ export function TypeDialog({ appCode, type, onClose }: TypeDialogProps) {
       const read = async () => {
         const { data } = await call('GET /api/applications/{appCode}/notification-types', { path });
         const now = data.find((one) => one.id === id);
-        return now === undefined ? null : draftOf(now);
+        return now && draftOf(now);
       };
-      const body = bodyOf(await settled({ ...edited, read, keep: setEdited, labels }));
+      const body = bodyOf(await settle(read, labels));
       return await call('PUT /api/applications/{appCode}/notification-types/{id}', { path: { ...path, id }, body });
     });
     if (made) onClose();

@@ -1,7 +1,8 @@
 import { useId, useState } from 'react';
 import type { Item } from '../../../../../src/gen/api.ts';
 import { type CallOptions, call } from '../../../api/call.ts';
-import { changedIn, settled, unedited } from '../../../api/merge.ts';
+import { useEdited } from '../../../api/edited.ts';
+import { changedIn } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { ComboField } from '../../../parts/combo-field.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
@@ -66,8 +67,7 @@ export function EditPermission({ appCode, permission, permissions, onClose }: Fo
   const all = useWords();
   const { applications, common } = all;
   const words = applications.permissions;
-  const [edited, setEdited] = useState(() => unedited(fieldsOf(permission, permissions)));
-  const { base, draft: fields } = edited;
+  const { base, draft: fields, set, settle } = useEdited(() => fieldsOf(permission, permissions));
   // What is reviewed, once it is known not to undo what somebody else has done meanwhile.
   const [reviewed, setReviewed] = useState<ReturnType<typeof bodyOf> | null>(null);
   const path = { appCode, permissionId: String(permission.id) };
@@ -80,9 +80,9 @@ export function EditPermission({ appCode, permission, permissions, onClose }: Fo
     const read = async () => {
       const { data } = await call('GET /api/applications/{appCode}/permissions', { path: { appCode } });
       const now = data.find(({ id }) => id === permission.id);
-      return now === undefined ? null : fieldsOf(now, data);
+      return now && fieldsOf(now, data);
     };
-    const changed = await settled({ ...edited, read, keep: setEdited, labels: labelsOf(all) });
+    const changed = await settle(read, labelsOf(all));
     return bodyOf({ ...fields, ...changed }, changed);
   };
   const save = async (): Promise<void> => {
@@ -107,7 +107,7 @@ export function EditPermission({ appCode, permission, permissions, onClose }: Fo
     <PermissionDialog
       title={words.edit(permission.code)}
       fields={fields}
-      onFields={(draft) => setEdited({ base, draft })}
+      onFields={set}
       permissions={permissions}
       error={writing.error ?? checking.error}
       busy={writing.busy || checking.busy}

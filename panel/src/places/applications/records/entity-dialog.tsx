@@ -1,8 +1,7 @@
-import { useState } from 'react';
 import type { Entity } from '../../../../../src/gen/api.ts';
 import { call } from '../../../api/call.ts';
+import { useEdited } from '../../../api/edited.ts';
 import { ApiError } from '../../../api/error.ts';
-import { settled, unedited } from '../../../api/merge.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, Switch, TextArea, TextField } from '../../../parts/field.tsx';
@@ -43,10 +42,8 @@ function bodyOf({ description, idLabel, listEndpoint, ...rest }: Partial<Draft>)
 export function EntityDialog({ appCode, entity, onClose }: EntityDialogProps) {
   const { applications, common } = useWords();
   const words = applications.records;
-  const [edited, setEdited] = useState(() => unedited(draftOf(entity)));
-  const { draft } = edited;
+  const { draft, set, settle } = useEdited(() => draftOf(entity));
   const writing = useWrite({ done: words.entitySaved(draft.code), refreshes: [`/api/applications/${appCode}`] });
-  const set = (change: Partial<Draft>) => setEdited({ ...edited, draft: { ...draft, ...change } });
   const labels = { ...words, code: common.code, name: common.name, description: common.description };
   const save = async (): Promise<void> => {
     const path = { appCode };
@@ -59,9 +56,9 @@ export function EntityDialog({ appCode, entity, onClose }: EntityDialogProps) {
       const read = async () => {
         const { data } = await call('GET /api/applications/{appCode}/entities', { path });
         const now = data.find((one) => one.id === id);
-        return now === undefined ? null : draftOf(now);
+        return now && draftOf(now);
       };
-      const body = bodyOf(await settled({ ...edited, read, keep: setEdited, labels }));
+      const body = bodyOf(await settle(read, labels));
       return await call('PUT /api/applications/{appCode}/entities/{id}', { path: { ...path, id }, body });
     });
     if (made) onClose();
