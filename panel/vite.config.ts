@@ -1,4 +1,4 @@
-/** How the panel is built: see build.mjs. `npx vite --config panel/vite.config.ts` serves it while it is being developed. */
+/** How the panel is built: see build.mjs. `npm run dev --workspace panel` serves it while it is being developed. */
 
 import optimizeLocales from '@react-aria/optimize-locales-plugin';
 import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';

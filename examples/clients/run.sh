@@ -59,7 +59,7 @@ check_tools() {
 
 # Joined by &&: bash ignores `set -e` in whatever a condition runs. Each builds the package of this tree, and installs it.
 build_typescript() {
-  node "$root/clients/typescript/build.mjs" && npm ci --no-audit --no-fund && npm run --silent typecheck
+  node "$root/clients/typescript/build.mjs" && npm run --silent typecheck
 }
 
 build_go() {
