@@ -13,7 +13,7 @@ export interface LateHost {
   readonly service: FrontService;
   readonly outbound: Outbound;
   /** Every frame of the answer is sent, or waits for room. */
-  answered(stream: Stream): void;
+  refused(stream: Stream): void;
   refuse(stream: Stream, error: UsherError): void;
   reset(stream: Stream, errorCode: number): void;
 }
@@ -47,7 +47,7 @@ export class Late {
       details: 'Deadline exceeded',
       metadata: NO_METADATA,
     });
-    this.#host.answered(stream);
+    this.#host.refused(stream);
   }
 
   /** Ends what has waited for the rest of a message for longer than `most` milliseconds. */
@@ -60,11 +60,11 @@ export class Late {
   }
 
   #endUnfinished(stream: Stream): void {
-    if (stream.phase !== Phase.ANSWERED) this.#host.service.refused.count(REFUSED.LATE);
+    if (stream.phase < Phase.ANSWERED) this.#host.service.refused.count(REFUSED.LATE);
     if (stream.phase === Phase.COLLECTING) {
       const error = new UsherError('DEADLINE_EXCEEDED', 'The message of the call did not arrive in time.');
       this.#host.refuse(stream, error);
-    } else if (stream.phase === Phase.ANSWERED) this.#host.reset(stream, ErrorCode.NO_ERROR);
+    } else if (stream.phase >= Phase.ANSWERED) this.#host.reset(stream, ErrorCode.NO_ERROR);
     else this.#host.reset(stream, ErrorCode.CANCEL);
   }
 }

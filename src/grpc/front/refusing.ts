@@ -33,6 +33,8 @@ export interface RefusingHost {
   spend(bytes: number): void;
   /** Every frame of the answer is sent, or waits for room. */
   answered(stream: Stream): void;
+  /** The same, and nothing more of the call is wanted. */
+  refused(stream: Stream): void;
 }
 
 export class Refusing {
@@ -71,7 +73,7 @@ export class Refusing {
   #fail(stream: Stream, code: number, details: string): void {
     this.#host.spend(REFUSAL_COST);
     this.#host.outbound.fail(stream, { code, details, metadata: NO_METADATA });
-    this.#host.answered(stream);
+    this.#host.refused(stream);
   }
 
   /** Ends a call that is not worked for. */
@@ -87,6 +89,6 @@ export class Refusing {
       outbound.headers(stream, service.refusals.blockOf(error, caller.requestId), true);
     }
     if (index >= 0) metrics.answered(index, error.grpcStatus);
-    this.#host.answered(stream);
+    this.#host.refused(stream);
   }
 }

@@ -16,10 +16,12 @@ export const Phase = {
   ANSWERING: 1,
   /** grpc-js answers it. */
   PASSED: 2,
-  /** It has its whole answer; what the client still sends of it is dropped. */
-  ANSWERED: 3,
   /** It is refused at its end, if its body is as long as it said. */
-  COUNTING: 4,
+  COUNTING: 3,
+  /** It has its whole answer; what the client still sends of it is dropped. */
+  ANSWERED: 4,
+  /** The same, of a call of gRPC that was refused or is late: its client is told to send no more. */
+  REFUSED: 5,
 } as const;
 
 /** A piece of an answer that waits for room: the payload of DATA, or a block of headers, which needs no window. */

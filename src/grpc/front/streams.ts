@@ -52,13 +52,19 @@ export class Streams implements Callers {
     this.#host = host;
     this.passing = this.#makePassing();
     const { service, outbound, unfinished } = host;
-    const answered = (stream: Stream): void => this.#answered(stream);
-    this.#refusing = new Refusing({ service, outbound, spend: (bytes) => host.spend(bytes), answered });
+    const refused = (stream: Stream): void => this.#answered(stream, Phase.REFUSED);
+    this.#refusing = new Refusing({
+      service,
+      outbound,
+      spend: (bytes) => host.spend(bytes),
+      refused,
+      answered: (stream) => this.#answered(stream, Phase.ANSWERED),
+    });
     this.#admitting = new Admitting(host, this.#refusing);
     this.#late = new Late({
       service,
       outbound,
-      answered,
+      refused,
       refuse: (stream, error) => this.#refusing.refuse(stream, error, stream.head?.caller ?? NOBODY),
       reset: (stream, errorCode) => this.reset(stream, errorCode),
     });
@@ -173,8 +179,8 @@ export class Streams implements Callers {
   }
 
   /** Every frame of the answer is sent, or waits for room. */
-  #answered(stream: Stream): void {
-    stream.phase = Phase.ANSWERED;
+  #answered(stream: Stream, phase: typeof Phase.ANSWERED | typeof Phase.REFUSED): void {
+    stream.phase = phase;
     stream.serverEnded = true;
     stream.expected = -1;
     stream.list = NO_HEADERS;
@@ -381,7 +387,7 @@ export class Streams implements Callers {
     if (!stream.serverEnded || stream.outbox !== null) return;
     if (stream.clientEnded) this.#close(stream);
     // Nothing more of a refused call is read: its client may stop sending (RFC 9113, 8.1), and needs no room for the rest.
-    else if (stream.phase === Phase.ANSWERED && this.get(stream.id) === stream) {
+    else if (stream.phase === Phase.REFUSED && this.get(stream.id) === stream) {
       this.#endByReset(stream, ErrorCode.NO_ERROR);
     }
   }
