@@ -19,12 +19,14 @@ export type SendByBrand = (
   signal: AbortSignal,
 ) => Promise<{ response: string }>;
 
+/** Throws RATE_LIMITED for a caller who has taken all of a minute's tests. */
+export type TestLimit = { take(caller: string): Promise<void> } | null;
+
 interface TemplateTestsOptions {
   readonly database: Database;
   readonly templates: Pick<Templates, 'preview'>;
   readonly sendByBrand: SendByBrand;
-  /** Throws RATE_LIMITED for a caller who has taken all of a minute's tests. */
-  readonly limit: { take(caller: string): Promise<void> } | null;
+  readonly limit: TestLimit;
 }
 
 interface Tested {

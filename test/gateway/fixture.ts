@@ -116,7 +116,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     developmentSignIn: null,
     panelFiles: async () => null,
     ...options.services,
-  } as Partial<Services> as Services;
+  } as object as Services;
   const gateway = createGateway({
     config: {
       production: false,
