@@ -53,13 +53,8 @@ export class Streams implements Callers {
     this.passing = this.#makePassing();
     const { service, outbound, unfinished } = host;
     const refused = (stream: Stream): void => this.#answered(stream, Phase.REFUSED);
-    this.#refusing = new Refusing({
-      service,
-      outbound,
-      spend: (bytes) => host.spend(bytes),
-      refused,
-      answered: (stream) => this.#answered(stream, Phase.ANSWERED),
-    });
+    const answered = (stream: Stream): void => this.#answered(stream, Phase.ANSWERED);
+    this.#refusing = new Refusing({ service, outbound, spend: (bytes) => host.spend(bytes), refused, answered });
     this.#admitting = new Admitting(host, this.#refusing);
     this.#late = new Late({
       service,
