@@ -32,7 +32,7 @@ test('is without faults of accessibility, reflows, and asks little', async () =>
     });
     await panel.go('/activity');
     expect(asked).toBeLessThanOrEqual(6);
-    await panel.page.getByRole('button', { name: /^Details: Levels of a role/ }).click();
+    await panel.page.getByRole('button', { name: /^Details: Levels of the role/ }).click();
     expect(await axeFaults(panel.page)).toEqual([]);
     expect(await overflow(panel.page)).toBe(0);
     expect(panel.complaints).toEqual([]);
@@ -45,11 +45,11 @@ test('is filtered by person, kind and time, and each view is a link', async () =
   const { page } = panel;
   await panel.go('/activity?person=ben@example.com');
   await page.getByText('Override deleted').waitFor();
-  expect(await page.getByText('Levels of a role changed').count()).toBe(0);
+  expect(await page.getByText('Levels of the role').count()).toBe(0);
   await page.getByLabel('What').selectOption('role');
   await page.getByText('Nothing matches the filter.').waitFor();
   await page.getByLabel(/^Person/).fill('');
-  await page.getByText('Levels of a role changed').waitFor();
+  await page.getByText('Levels of the role').waitFor();
   const { searchParams } = new URL(page.url());
   expect(Object.fromEntries(searchParams)).toEqual({ area: 'role' });
   await panel.go('/activity?from=2020-01-01&to=2020-01-31');
@@ -63,7 +63,7 @@ test('shows before and after, and gives a role its levels back with the impact',
   const { page } = panel;
   await panel.go('/activity?area=role');
   await page
-    .getByRole('button', { name: /^Details: Levels of a role/ })
+    .getByRole('button', { name: /^Details: Levels of the role/ })
     .first()
     .click();
   await page.getByRole('row', { name: 'document.access edit view' }).waitFor();
@@ -72,7 +72,7 @@ test('shows before and after, and gives a role its levels back with the impact',
   await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
   await page.getByText('It is as it was.').waitFor();
   await settled(page);
-  expect(await page.getByText('Levels of a role changed').count()).toBe(2);
+  expect(await page.getByRole('button', { name: /^Details: Levels of the role/ }).count()).toBe(2);
   expect(panel.complaints).toEqual([]);
   await panel.close();
 });
@@ -100,6 +100,44 @@ test('is of their own application for an application admin, by the keyboard', as
   await page.keyboard.press('t');
   await page.getByText('Override deleted').first().waitFor();
   expect(await page.getByLabel('Application').inputValue()).toBe('atelier');
+  expect(panel.complaints).toEqual([]);
+  await panel.close();
+});
+
+/** How many denials have the color of what is good. */
+const GREEN_DENIALS = `(() => {
+  const probe = document.body.appendChild(document.createElement('span'));
+  probe.style.color = 'var(--good)';
+  const good = getComputedStyle(probe).color;
+  probe.remove();
+  return [...document.querySelectorAll('main *')]
+    .filter((one) => one.children.length === 0 && one.textContent.trim() === 'denied')
+    .filter((one) => getComputedStyle(one).color === good).length;
+})()`;
+
+test('names the record of an override, and who denied it, wherever it is told', async () => {
+  const place = '/api/users/dan%40example.com/apps/atelier/resources/project/2077/permissions';
+  await write('PUT', place, JSON.stringify({ permissions: [{ permission: 'project.access', granted: false }] }));
+  const panel = await panels.open({ as: ADMIN });
+  const { page } = panel;
+  const question = 'app=atelier&email=dan%40example.com&permission=project.access&resourceType=project&resourceId=2077';
+  for (const view of [
+    '/',
+    '/activity',
+    '/applications/atelier',
+    '/people/dan%40example.com',
+    `/ask/since?${question}`,
+  ]) {
+    await panel.go(view);
+    const main = page.locator('main');
+    await main.getByText('Overrides changed for dan@example.com on project:2077').first().waitFor();
+    expect([view, await page.evaluate(GREEN_DENIALS)]).toEqual([view, 0]);
+  }
+  await panel.go('/activity');
+  await page.getByRole('button', { name: /^Details: Overrides changed for dan@example.com on project:2077/ }).click();
+  await page.getByRole('row', { name: 'project.access · project:2077 nothing denied' }).waitFor();
+  await panel.go(`/ask?${question}`);
+  await page.getByText(/denies it\. \(by admin@example\.com,/).waitFor();
   expect(panel.complaints).toEqual([]);
   await panel.close();
 });

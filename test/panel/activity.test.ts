@@ -5,6 +5,7 @@ import { activity as cs } from '../../panel/src/places/activity/cs.ts';
 import { activity as en } from '../../panel/src/places/activity/en.ts';
 import { dayAt, momentOf } from '../../panel/src/places/activity/moments.ts';
 import { restoreOf } from '../../panel/src/places/activity/restore.ts';
+import { sentenceOf, sentenceText } from '../../panel/src/places/activity/sentence.ts';
 
 function record(of: Partial<AuditRecord>): AuditRecord {
   const common = { id: 1, at: '2026-11-23T07:00:00.000Z', actor: 'user:ada@example.com', requestId: 'r1' };
@@ -43,6 +44,16 @@ describe('the differences of a record', () => {
     const before = { permission: 'p.a', resourceType: 'project', resourceId: '7', granted: false, accessLevel: null };
     const after = { ...before, granted: true, accessLevel: 'view' };
     expect(differencesOf({ before, after })).toEqual([{ name: 'p.a · project:7', before: 'denied', after: 'view' }]);
+  });
+
+  test('name the record where a set of overrides was replaced', () => {
+    const at = { resourceType: 'ticket', resourceId: '42' };
+    const before = { ...at, overrides: ['ticket.close: view'] };
+    const after = { ...at, overrides: ['ticket.access: denied', 'ticket.close: view'] };
+    expect(differencesOf({ before, after })).toEqual([
+      { name: 'ticket.access · ticket:42', before: null, after: 'denied' },
+    ]);
+    expect(differencesOf({ before: null, after })[0]).toEqual({ name: 'resourceType', before: null, after: 'ticket' });
   });
 
   test('are of any value', () => {
@@ -147,4 +158,43 @@ test('both languages know the same actions and areas', () => {
   expect(Object.keys(cs.actions)).toEqual(Object.keys(en.actions));
   expect(Object.keys(cs.areas)).toEqual(Object.keys(en.areas));
   expect(actionOf('role.created.refused')).toEqual({ action: 'role.created', refused: true });
+});
+
+describe('the sentence of a record', () => {
+  const AT = { resourceType: 'ticket', resourceId: '42' };
+
+  test.each(Object.keys(en.actions))(
+    'of %s names the person or thing, the record, the role and the application',
+    (action) => {
+      const about = { ...AT, role: 'agent' };
+      const told = record({ action, appCode: 'help-desk', subject: 'eva@example.com', after: about });
+      for (const words of [en, cs]) {
+        const text = sentenceText(told, words);
+        for (const name of ['eva@example.com', 'ticket:42', 'help-desk']) expect(text).toContain(name);
+        if (action.startsWith('assignment.')) expect(text).toContain('agent');
+        expect(text).not.toMatch(/[{}]|undefined/);
+      }
+    },
+  );
+
+  test('is whole where a record says less', () => {
+    const bare = record({ action: 'override.replaced.refused', subject: null, appCode: null });
+    expect(sentenceText(bare, en)).toBe('Overrides changed');
+    expect(sentenceText(record({ action: 'unheard.of', subject: 'x' }), en, true)).toBe('unheard.of: x');
+  });
+
+  test('leads to the person, the record and the role', () => {
+    const told = record({ action: 'override.replaced', subject: 'eva@example.com', after: AT });
+    const links = sentenceOf(told, en).filter(({ href }) => href !== null);
+    expect(links.map(({ text, href }) => [text, href])).toEqual([
+      ['eva@example.com', '/people/eva%40example.com'],
+      ['ticket:42', '/applications/atelier/records/of/ticket/42'],
+      ['atelier', '/applications/atelier'],
+    ]);
+  });
+
+  test('is known in both languages', () => {
+    expect(Object.keys(cs.sentences)).toEqual(Object.keys(en.sentences));
+    for (const action of Object.keys(en.sentences)) expect(en.actions).toHaveProperty([action]);
+  });
 });

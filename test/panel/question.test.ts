@@ -113,7 +113,15 @@ describe('assertions', () => {
 
 describe('who gave something', () => {
   const at = (minute: number) => `2026-01-01T00:0${minute}:00.000Z`;
+  const beside = ['project.access: denied', 'project.archive: allowed'];
   const records = [
+    {
+      at: at(5),
+      actor: 'user:e@example.com',
+      action: 'override.replaced',
+      before: { resourceType: 'project', resourceId: '1042', overrides: ['project.access: denied'] },
+      after: { resourceType: 'project', resourceId: '1042', overrides: beside },
+    },
     { at: at(4), actor: 'user:d@example.com', action: 'assignment.removed', before: { role: 'clerk' }, after: null },
     {
       at: at(3),
@@ -126,8 +134,8 @@ describe('who gave something', () => {
       at: at(2),
       actor: 'user:b@example.com',
       action: 'override.replaced',
-      before: [],
-      after: { resourceType: 'project', resourceId: '1042', permissions: [{ code: 'project.access', granted: false }] },
+      before: { resourceType: 'project', resourceId: '1042', overrides: [] },
+      after: { resourceType: 'project', resourceId: '1042', overrides: ['project.access: denied'] },
     },
     { at: at(1), actor: 'system', action: 'assignment.created', before: null, after: { role: 'clerk' } },
     { at: at(0), actor: 'cli', action: 'app_admin.added', before: null, after: null },

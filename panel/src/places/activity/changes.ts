@@ -17,13 +17,25 @@ const NAMED = /^([^\s:]+): (.*)$/s;
 
 /** What a record changed, field by field; what stayed is left out. */
 export function differencesOf({ before, after }: Pick<AuditRecord, 'before' | 'after'>): Difference[] {
+  const of = recordIn(after) ?? recordIn(before);
   const [had, has] = [overrideIn(before), overrideIn(after)];
   const override = has ?? had;
   if (override !== null) return [{ name: override.name, before: had?.choice ?? null, after: has?.choice ?? null }];
   if (!isFields(before) && !isFields(after)) return differing('value', before, after);
   const [old, now] = [isFields(before) ? before : {}, isFields(after) ? after : {}];
   const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
-  return names.flatMap((name) => differing(name, old[name], now[name]));
+  return names
+    .flatMap((name) => differing(name, old[name], now[name]))
+    .map((one) => (of === null || PLACE.has(one.name) ? one : { ...one, name: `${one.name} · ${of}` }));
+}
+
+/** Of a record of overrides. */
+const PLACE: ReadonlySet<string> = new Set(['resourceType', 'resourceId']);
+
+/** The record that a side is about, such as `ticket:42`; null for what is about none. */
+function recordIn(side: unknown): string | null {
+  if (!isFields(side) || typeof side.resourceType !== 'string' || typeof side.resourceId !== 'string') return null;
+  return `${side.resourceType}:${side.resourceId}`;
 }
 
 /** An override as one thing; null for anything else. */

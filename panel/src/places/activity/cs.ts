@@ -86,10 +86,31 @@ const actions: Readonly<Record<string, string>> = {
   'user_roles.replaced': 'Změněny role osoby',
 };
 
+const sentences: Readonly<Record<string, string>> = {
+  'app_admin.added': '{subject} správcem aplikace {app}',
+  'app_admin.removed': '{subject} už není správcem aplikace {app}',
+  'admin.created': '{subject} správcem aplikace {app}',
+  'admin.removed': '{subject} už není správcem aplikace {app}',
+  'assignment.created': 'Role {role} udělena osobě {subject}',
+  'assignment.removed': 'Role {role} odebrána osobě {subject}',
+  'override.created': 'Výjimka vytvořena pro {subject} na {record}',
+  'override.changed': 'Výjimka změněna pro {subject} na {record}',
+  'override.removed': 'Výjimka smazána pro {subject} na {record}',
+  'override.replaced': 'Výjimky změněny pro {subject} na {record}',
+  'role_permissions.replaced': 'Změněny úrovně role {subject}',
+  'role_users.changed': 'Změněni držitelé role {subject}',
+  'superadmin.added': '{subject} je SuperAdmin',
+  'superadmin.removed': '{subject} už není SuperAdmin',
+  'user_roles.replaced': 'Změněny role osoby {subject}',
+  'user.logout': '{subject} se odhlásil/a',
+};
+
 export const activity: typeof en = {
   title: shell.places.activity,
   lead: 'Každá změna a kdo ji udělal. Nic se tu nikdy neupravuje ani nemaže.',
   actions,
+  sentences,
+  inApplication: 'v {app}',
   areas: {
     '': 'Vše',
     role: 'Role a jejich úrovně',

@@ -6,6 +6,7 @@ import type { AuditRecord, Difference } from './changes.ts';
 import { restoreOf } from './restore.ts';
 import { RestoreDialog } from './restore-dialog.tsx';
 import css from './timeline.module.css';
+import { Moved } from './told.tsx';
 
 interface DetailsProps {
   readonly record: AuditRecord;
@@ -37,8 +38,20 @@ export function Details({ record, differences, mayEdit }: DetailsProps) {
                 <th scope="row">
                   <code>{name}</code>
                 </th>
-                <td>{before === null ? <span className={css.soft}>{words.nothing}</span> : <del>{before}</del>}</td>
-                <td>{after === null ? <span className={css.soft}>{words.nothing}</span> : <ins>{after}</ins>}</td>
+                <td>
+                  {before === null ? (
+                    <span className={css.soft}>{words.nothing}</span>
+                  ) : (
+                    <Moved before={before} after={null} />
+                  )}
+                </td>
+                <td>
+                  {after === null ? (
+                    <span className={css.soft}>{words.nothing}</span>
+                  ) : (
+                    <Moved before={null} after={after} />
+                  )}
+                </td>
               </tr>
             ))}
           </tbody>

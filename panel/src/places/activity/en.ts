@@ -86,10 +86,32 @@ const actions: Readonly<Record<string, string>> = {
   'user_roles.replaced': 'Roles of a person changed',
 };
 
+/** How actions that name more than their subject say it; docs of the places: sentence.ts. */
+const sentences: Readonly<Record<string, string>> = {
+  'app_admin.added': '{subject} made an administrator of {app}',
+  'app_admin.removed': '{subject} no longer an administrator of {app}',
+  'admin.created': '{subject} made an administrator of {app}',
+  'admin.removed': '{subject} no longer an administrator of {app}',
+  'assignment.created': 'Role {role} given to {subject}',
+  'assignment.removed': 'Role {role} taken from {subject}',
+  'override.created': 'Override made for {subject} on {record}',
+  'override.changed': 'Override changed for {subject} on {record}',
+  'override.removed': 'Override deleted for {subject} on {record}',
+  'override.replaced': 'Overrides changed for {subject} on {record}',
+  'role_permissions.replaced': 'Levels of the role {subject} changed',
+  'role_users.changed': 'Holders of the role {subject} changed',
+  'superadmin.added': '{subject} made a SuperAdmin',
+  'superadmin.removed': '{subject} no longer a SuperAdmin',
+  'user_roles.replaced': 'Roles of {subject} changed',
+  'user.logout': '{subject} signed out',
+};
+
 export const activity = {
   title: shell.places.activity,
   lead: 'Every change, with who made it. Nothing here is ever edited or deleted.',
   actions,
+  sentences,
+  inApplication: 'in {app}',
   areas: {
     '': 'Everything',
     role: 'Roles and their levels',

@@ -77,7 +77,8 @@ function overrideOf(appCode: string, email: string, before: Fields | null, after
 }
 
 /** The overrides on one side, by permission: one, or a list of `project.access: denied`. */
-function choicesIn(side: Fields | null): Map<string, string> {
+export function choicesIn(value: unknown): Map<string, string> {
+  const side = fieldsOf(value);
   if (side === null) return new Map();
   if (typeof side.permission === 'string') {
     const { permission, granted, accessLevel } = side;

@@ -1,16 +1,16 @@
 import { useMemo, useState } from 'react';
-import { Link } from 'wouter';
 import { asError } from '../../api/error.ts';
 import type { Listed } from '../../api/queries.ts';
-import { Badge } from '../../parts/badge.tsx';
 import { More } from '../../parts/list.tsx';
 import { Empty } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useFormats, useWords } from '../../words/words.ts';
 import { Actor } from './actor-link.tsx';
-import { type AuditRecord, actionOf, byDay, type Difference, differencesOf, type Group, linkOf } from './changes.ts';
+import { type AuditRecord, byDay, type Difference, differencesOf, type Group } from './changes.ts';
 import { Details } from './details.tsx';
+import { sentenceText } from './sentence.ts';
 import css from './timeline.module.css';
+import { Moved, Told } from './told.tsx';
 
 interface TimelineProps {
   readonly listed: Listed<AuditRecord>;
@@ -86,8 +86,6 @@ function Entry({ record, first, ofApplication, mayEdit }: Shared & { record: Aud
   const formats = useFormats();
   const [open, setOpen] = useState(false);
   const differences = useMemo(() => differencesOf(record), [record]);
-  const { action, refused } = actionOf(record.action);
-  const href = linkOf(record);
   return (
     <>
       <div className={`${css.line} ${first ? '' : css.inner}`}>
@@ -97,15 +95,7 @@ function Entry({ record, first, ofApplication, mayEdit }: Shared & { record: Aud
         <span className={css.who}>{first && <Actor actor={record.actor} />}</span>
         <div className={css.what}>
           <span className={css.headline}>
-            <strong>{words.actions[action] ?? action}</strong>
-            {record.subject !== null &&
-              (href === null ? <bdi>{record.subject}</bdi> : <Link href={href}>{record.subject}</Link>)}
-            {!ofApplication && record.appCode !== null && record.appCode !== record.subject && (
-              <Link href={`/applications/${encodeURIComponent(record.appCode)}`} className={css.soft ?? ''}>
-                {record.appCode}
-              </Link>
-            )}
-            {refused && <Badge tone="bad">{words.refused}</Badge>}
+            <Told record={record} ofApplication={ofApplication} />
           </span>
           {!open && <Moves differences={differences} />}
         </div>
@@ -114,7 +104,7 @@ function Entry({ record, first, ofApplication, mayEdit }: Shared & { record: Aud
             type="button"
             className={css.open}
             aria-expanded={open}
-            aria-label={`${words.details}: ${words.actions[action] ?? action} ${record.subject ?? ''}`}
+            aria-label={`${words.details}: ${sentenceText(record, words)}`}
             onClick={() => setOpen(!open)}
           >
             {words.details}
@@ -134,8 +124,7 @@ function Moves({ differences }: { differences: readonly Difference[] }) {
     <span className={css.moves}>
       {differences.slice(0, IN_LINE).map(({ name, before, after }) => (
         <span key={name}>
-          <bdi>{name}</bdi> {before !== null && <del>{cut(before)}</del>} {before !== null && after !== null && '→'}{' '}
-          {after !== null && <ins>{cut(after)}</ins>}
+          <bdi>{name}</bdi> <Moved before={cut(before)} after={cut(after)} />
         </span>
       ))}
       {differences.length > IN_LINE && <span>{words.more(differences.length - IN_LINE)}</span>}
@@ -143,6 +132,6 @@ function Moves({ differences }: { differences: readonly Difference[] }) {
   );
 }
 
-function cut(text: string): string {
-  return text.length > LONG ? `${text.slice(0, LONG - 1).toWellFormed()}…` : text;
+function cut(text: string | null): string | null {
+  return text !== null && text.length > LONG ? `${text.slice(0, LONG - 1).toWellFormed()}…` : text;
 }

@@ -1,5 +1,7 @@
 /** Who gave something, and when: found among the audit records about a person. */
 
+import { choicesIn } from '../activity/restore.ts';
+
 export interface AuditRecord {
   readonly at: string;
   readonly actor: string;
@@ -21,15 +23,19 @@ export function roleGiven(records: readonly AuditRecord[], role: string): Given 
   return found ?? null;
 }
 
-/** The newest record of an override for the record and permission. */
+/** The newest record that made the override for the record and permission what it is, whether made singly or with others. */
 export function overrideGiven(
   records: readonly AuditRecord[],
   { permission, resourceType, resourceId }: { permission: string; resourceType: string; resourceId: string },
 ): Given | null {
-  const found = records.find(({ action, after }) => {
-    return (
-      action.startsWith('override.') && [permission, resourceType, resourceId].every((part) => mentions(after, part))
-    );
+  const found = records.find(({ action, before, after }) => {
+    if (
+      !/^override\.(?!.*\.refused$)/.test(action) ||
+      ![resourceType, resourceId].every((part) => mentions(after, part))
+    )
+      return false;
+    const now = choicesIn(after).get(permission);
+    return now !== undefined && now !== choicesIn(before).get(permission);
   });
   return found ?? null;
 }

@@ -6,6 +6,7 @@ import { type Column, ExportButton, List } from '../../parts/list.tsx';
 import { Card, Empty } from '../../parts/page.tsx';
 import { useWords } from '../../words/words.ts';
 import { actionOf, differencesOf } from '../activity/changes.ts';
+import { sentenceText } from '../activity/sentence.ts';
 import css from './ask.module.css';
 import type { Question } from './question.ts';
 
@@ -50,12 +51,12 @@ function Records({
   const { ask, activity } = all;
   const words = ask.since;
   const nameOf = (record: AuditRecord) => {
-    const { action, refused } = actionOf(record.action);
-    return `${activity.actions[action] ?? action}${refused ? ` (${activity.refused})` : ''}`;
+    const { refused } = actionOf(record.action);
+    return `${sentenceText(record, activity, true)}${refused ? ` (${activity.refused})` : ''}`;
   };
   const columns: readonly Column<AuditRecord>[] = [
     { title: words.when, cell: ({ at }) => <Time iso={at} />, csv: ({ at }) => at, width: 'minmax(0, 8rem)' },
-    { title: words.what, cell: nameOf, csv: ({ action }) => action, width: 'minmax(0, 0.7fr)' },
+    { title: words.what, cell: nameOf, csv: nameOf, width: 'minmax(0, 1fr)' },
     {
       title: words.details,
       cell: (record) => <span className={css.details}>{detailsOf(record)}</span>,

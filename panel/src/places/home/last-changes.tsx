@@ -3,12 +3,12 @@ import type { Item } from '../../../../src/gen/api.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { actorName } from '../../parts/actor.ts';
-import { Badge, Time } from '../../parts/badge.tsx';
+import { Time } from '../../parts/badge.tsx';
 import { Card } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
-import { personPath } from '../people/address.ts';
+import { Told } from '../activity/told.tsx';
 import css from './home.module.css';
 import { applicationOf } from './tour.ts';
 
@@ -46,29 +46,15 @@ export function LastChanges() {
 
 function Change({ record }: { record: Item<'GET /api/admin/audit'> }) {
   const words = useWords();
-  const { people, activity } = words;
-  const { at, actor, action, appCode, subject } = record;
-  const done = action.replace(/\.refused$/, '');
-  const known = activity.actions[done];
+  const { at, actor } = record;
   return (
     <li>
       <span className={css.what}>
-        {known ?? <code>{done}</code>} {done !== action && <Badge tone="bad">{people.refused}</Badge>}
-        {subject !== null && <Subject subject={subject} />} {appCode !== null && <Badge>{appCode}</Badge>}
+        <Told record={record} />
       </span>
       <span className={css.who}>
         {actorName(actor, words)} · <Time iso={at} />
       </span>
     </li>
-  );
-}
-
-/** A person has a page; other things are named. */
-function Subject({ subject }: { subject: string }) {
-  if (!/^[^\s:]+@[^\s:]+$/.test(subject)) return <bdi className={css.subject}>{subject}</bdi>;
-  return (
-    <Link href={personPath(subject)} className={css.subject}>
-      {subject}
-    </Link>
   );
 }

@@ -3,7 +3,6 @@ import { Link } from 'wouter';
 import { asError } from '../../api/error.ts';
 import { type Listed, useList } from '../../api/queries.ts';
 import { actorOf } from '../../parts/actor.ts';
-import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
@@ -11,6 +10,7 @@ import { useRights } from '../../shell/rights.ts';
 import { useFormats, useWords } from '../../words/words.ts';
 import { Actor } from '../activity/actor-link.tsx';
 import { type AuditRecord, differencesOf } from '../activity/changes.ts';
+import { Moved, Told } from '../activity/told.tsx';
 import css from './timeline.module.css';
 import { dayOf, inMargin } from './timeline.ts';
 
@@ -74,22 +74,16 @@ function Records({ listed: { items, query }, email }: { listed: Listed<AuditReco
 }
 
 function Happened({ record, email }: { record: AuditRecord; email: string }) {
-  const { people: words, activity } = useWords();
   const formats = useFormats();
   const actor = actorOf(record.actor);
-  const action = record.action.replace(/\.refused$/, '');
-  const known = activity.actions[action];
   return (
     <article className={css.record}>
       <p className={css.what}>
-        <span>{known ?? <code>{action}</code>}</span>{' '}
-        {record.action !== action && <Badge tone="bad">{words.refused}</Badge>}{' '}
-        {record.appCode !== null && <Badge>{record.appCode}</Badge>}
+        <Told record={record} />
       </p>
       {inMargin(differencesOf(record)).map(({ name, before, after }) => (
         <p key={name} className={css.difference}>
-          <bdi className={css.soft}>{name}</bdi> {before !== null && <del>{before}</del>}{' '}
-          {after !== null && <ins>{after}</ins>}
+          <bdi className={css.soft}>{name}</bdi> <Moved before={before} after={after} />
         </p>
       ))}
       <p className={css.soft}>
@@ -98,12 +92,6 @@ function Happened({ record, email }: { record: AuditRecord; email: string }) {
         </time>
         {' · '}
         {actor.kind === 'user' && actor.name === email ? email : <Actor actor={record.actor} />}
-        {record.subject !== null && record.subject !== email && (
-          <>
-            {' · '}
-            <bdi>{record.subject}</bdi>
-          </>
-        )}
       </p>
     </article>
   );

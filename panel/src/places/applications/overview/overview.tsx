@@ -11,6 +11,7 @@ import { useAction } from '../../../shell/actions.ts';
 import { mayWriteIn, PANEL_APP } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useFormats, useWords } from '../../../words/words.ts';
+import { Told } from '../../activity/told.tsx';
 import css from '../applications.module.css';
 import { FIRST } from '../registry.ts';
 import type { ViewProps } from '../view-props.ts';
@@ -147,7 +148,7 @@ const SHOWN = 8;
 
 function LastChanges({ appCode }: { appCode: string }) {
   const all = useWords();
-  const { applications, activity } = all;
+  const { applications } = all;
   const words = applications.overview;
   const audit = useRead('GET /api/applications/{appCode}/audit', { path: { appCode }, query: { limit: SHOWN } });
   return (
@@ -159,13 +160,11 @@ function LastChanges({ appCode }: { appCode: string }) {
       {audit.isError && <Problem error={asError(audit.error)} onRetry={() => void audit.refetch()} />}
       {audit.data?.data.length === 0 && <p className={css.soft}>{words.noChanges}</p>}
       <ul className={css.plain}>
-        {audit.data?.data.map(({ id, at, actor, action, subject }) => (
-          <li key={id}>
-            <span>
-              {activity.actions[action] ?? <code>{action}</code>} {subject !== null && <bdi>{subject}</bdi>}
-            </span>
+        {audit.data?.data.map((record) => (
+          <li key={record.id}>
+            <Told record={record} ofApplication />
             <span className={css.soft}>
-              {actorName(actor, all)} · <Time iso={at} />
+              {actorName(record.actor, all)} · <Time iso={record.at} />
             </span>
           </li>
         ))}
