@@ -37,13 +37,13 @@ const PANEL = {
 };
 
 const PERMISSIONS = [
-  { code: PANEL_ENTRY, description: 'Enter the admin panel.', tiered: false, global: true, group_name: 'Panel' },
+  { code: PANEL_ENTRY, description: 'Enter the admin panel.', tiered: false, global: true, groupName: 'Panel' },
   {
     code: PANEL_MANAGE,
     description: 'See an application and all that belongs to it, or change it.',
     tiered: true,
     global: false,
-    group_name: 'Panel',
+    groupName: 'Panel',
   },
 ];
 
@@ -128,22 +128,22 @@ const MORE_LANGUAGES: readonly LanguageSeed[] = [
 export async function seed(tx: Tx): Promise<Outcome<boolean>> {
   if (await claimSetting(tx, LANGUAGES_SEEDED, true)) await insertLanguages(tx, LANGUAGES);
   if (await claimSetting(tx, MORE_LANGUAGES_SEEDED, true)) await insertMoreLanguages(tx, MORE_LANGUAGES);
-  const { id: application_id, made } = await ensureApplication(tx, PANEL);
+  const { id: applicationId, made } = await ensureApplication(tx, PANEL);
   const entityMade = await ensureEntity(tx, {
-    application_id,
+    applicationId,
     code: PANEL_ENTITY,
     name: 'Application',
     description: 'An application that the panel manages.',
-    id_label: 'Application code',
+    idLabel: 'Application code',
   });
   let changed = made || entityMade;
   for (const permission of PERMISSIONS) {
-    if (await ensurePermission(tx, { application_id, ...permission })) changed = true;
+    if (await ensurePermission(tx, { applicationId, ...permission })) changed = true;
   }
   for (const { permissions, ...role } of ROLES) {
-    if (await ensureRole(tx, { application_id, ...role }, permissions)) changed = true;
+    if (await ensureRole(tx, { applicationId, ...role }, permissions)) changed = true;
   }
-  await ensureSystemType(tx, application_id, AUTH_MAIL);
+  await ensureSystemType(tx, applicationId, AUTH_MAIL);
   await ensureGenericTypes(tx);
   return { result: changed, scopes: changed ? [`p:${PANEL.code}`] : [] };
 }

@@ -9,9 +9,10 @@ import { holdDirectory } from './driver/data-dir-lock.ts';
 import { createDialect } from './driver/dialect.ts';
 import { StatementFailed, toDatabaseError } from './driver/failures.ts';
 import { Announcer, listen } from './driver/notify.ts';
-import { connectionOf, type Orm, openOrm } from './driver/orm.ts';
+import { connectionOf, kyselyOf, type Orm, openOrm } from './driver/orm.ts';
 import { Embedded } from './driver/pglite.ts';
 import { ClientPool, postgresSessions } from './driver/postgresql.ts';
+import { PropertyNames } from './driver/property-names.ts';
 import { Refused } from './driver/refused.ts';
 import { cannotBeUsed, isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
 import { type StartWait, withPatience } from './driver/start-wait.ts';
@@ -99,7 +100,8 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   const { durable, notify } = opened;
   const barrier = durable && new Barrier({ commit: durableCommit(durable, clock), clock, log });
   const early = options.earlyRelease === true;
-  const transactions = new Transactions({ connection, clock, log, notify, early, barrier, failpoints });
+  const names = new PropertyNames(opened.orm.config.getNamingStrategy());
+  const transactions = new Transactions({ connection, names, clock, log, notify, early, barrier, failpoints });
   const close = async (): Promise<void> => {
     await opened.close();
     // What was committed last still has to be made durable.
@@ -301,7 +303,7 @@ const PRUNED = [
 async function prune(orm: Orm, log: Logger): Promise<void> {
   for (const [what, pruneRows] of PRUNED) {
     try {
-      const rows = await pruneRows(connectionOf(orm).getClient());
+      const rows = await pruneRows(kyselyOf(orm));
       if (rows > 0) log.info({ rows, what }, 'old rows pruned');
     } catch (error) {
       log.warn({ err: error, what }, 'old rows not pruned; retrying in an hour');
@@ -312,7 +314,7 @@ async function prune(orm: Orm, log: Logger): Promise<void> {
 /** Ends the work of a migration whose process ended before it did. */
 async function foldRest(orm: Orm, log: Logger): Promise<void> {
   try {
-    const people = await foldSearches(connectionOf(orm).getClient());
+    const people = await foldSearches(kyselyOf(orm));
     if (people > 0) log.info({ people }, 'texts of the search of people folded');
   } catch (error) {
     log.warn({ err: error }, 'texts of the search of people not folded; retrying in an hour');
@@ -321,7 +323,7 @@ async function foldRest(orm: Orm, log: Logger): Promise<void> {
 
 async function analyze(orm: Orm, log: Logger): Promise<void> {
   try {
-    const tables = await analyzeGrown(connectionOf(orm).getClient());
+    const tables = await analyzeGrown(kyselyOf(orm));
     if (tables.length > 0) log.debug({ tables }, 'tables analyzed');
   } catch (error) {
     // A long write holds the only session.

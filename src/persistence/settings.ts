@@ -12,7 +12,7 @@ export async function putSetting(tx: Tx, key: string, value: unknown): Promise<v
     .insertInto('setting')
     .values({ key, value: JSON.stringify(value) })
     .onConflict((oc) =>
-      oc.column('key').doUpdateSet((eb) => ({ value: eb.ref('excluded.value'), updated_at: sql<Date>`now()` })),
+      oc.column('key').doUpdateSet((eb) => ({ value: eb.ref('excluded.value'), updatedAt: sql<Date>`now()` })),
     )
     .execute();
 }
@@ -47,8 +47,8 @@ export async function claimLease(tx: Tx, key: string, holder: string, seconds: n
     .onConflict((oc) =>
       oc
         .column('key')
-        .doUpdateSet((eb) => ({ value: eb.ref('excluded.value'), updated_at: sql<Date>`now()` }))
-        .where('setting.updated_at', '<', sql<Date>`now() - make_interval(secs => ${seconds})`),
+        .doUpdateSet((eb) => ({ value: eb.ref('excluded.value'), updatedAt: sql<Date>`now()` }))
+        .where('setting.updatedAt', '<', sql<Date>`now() - make_interval(secs => ${seconds})`),
     )
     .returning('key')
     .executeTakeFirst();

@@ -1,6 +1,6 @@
 import { IsolationLevel } from '@mikro-orm/core';
 import type { AbstractSqlConnection } from '@mikro-orm/sql';
-import type { ControlledTransaction } from 'kysely';
+import type { ControlledTransaction, KyselyPlugin } from 'kysely';
 import type { Clock } from '../base/clock.ts';
 import { UsherError, unavailable } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
@@ -24,6 +24,8 @@ export interface Failpoints {
 
 interface TransactionsOptions {
   connection: AbstractSqlConnection;
+  /** The names that statements and rows have in a transaction. */
+  names: KyselyPlugin;
   clock: Clock;
   log: Logger;
   /** Wakes other instances after a write; never rejects. */
@@ -57,7 +59,7 @@ export class Transactions {
 
   read<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     const settings = { isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true };
-    return forCaller(() => this.#repeating(() => this.#within(settings, (trx) => fn({ kysely: trx }))));
+    return forCaller(() => this.#repeating(() => this.#within(settings, fn)));
   }
 
   /** Repeatable read: reads before and after the write must differ by the write alone. */
@@ -66,7 +68,7 @@ export class Transactions {
     const attempt = async (): Promise<T> => {
       const trx: Transaction = await connection.begin({ isolationLevel: IsolationLevel.REPEATABLE_READ });
       try {
-        return await fn({ kysely: trx });
+        return await fn(this.#tx(trx));
       } finally {
         await this.#rollback(trx);
       }
@@ -102,7 +104,7 @@ export class Transactions {
 
   once<R>(statement: Statement<R>): Promise<R[]> {
     const settings = { isolationLevel: IsolationLevel.READ_COMMITTED };
-    const ask = async (trx: Transaction) => (await trx.executeQuery(statement)).rows;
+    const ask = async (tx: Tx) => (await tx.kysely.executeQuery(statement)).rows;
     // The statement may have run, and may run twice: treat the connection as if nothing had been sent.
     return this.#repeating(() => this.#within(settings, ask, failedToBegin));
   }
@@ -110,13 +112,13 @@ export class Transactions {
   /** `failure` maps an error that occurs after the transaction has begun. */
   async #within<T>(
     settings: { isolationLevel: IsolationLevel; readOnly?: boolean },
-    work: (trx: Transaction) => Promise<T>,
+    work: (tx: Tx) => Promise<T>,
     failure: (error: unknown) => unknown = (error) => error,
   ): Promise<T> {
     const { connection } = this.#options;
     const trx: Transaction = await connection.begin(settings);
     try {
-      const result = await work(trx);
+      const result = await work(this.#tx(trx));
       await connection.commit(trx);
       return result;
     } catch (error) {
@@ -129,7 +131,7 @@ export class Transactions {
     const { connection, clock, failpoints } = this.#options;
     // Read committed: the numbering below must see what was committed while it waited for its lock.
     const trx: Transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
-    const tx: Tx = { kysely: trx };
+    const tx = this.#tx(trx);
     let outcome: Outcome<T>;
     let records: string | null;
     try {
@@ -146,7 +148,7 @@ export class Transactions {
     const { result, scopes } = outcome;
     const actor = authorOf(tx) ?? outcome.records?.[0]?.actor ?? null;
     const nonce = nonceOf(clock.bytes(NONCE_BYTES), this.#options.early);
-    const concluded = await this.#commit(trx, { scopes, records, actor, nonce });
+    const concluded = await this.#commit(trx, tx, { scopes, records, actor, nonce });
     return { ...concluded, result, announced: scopes.length > 0 };
   }
 
@@ -180,9 +182,9 @@ export class Transactions {
    * Returns the revision when the server has committed; throws the reason when it certainly has not, else OUTCOME_UNKNOWN. COMMIT
    * may be sent as soon as the statement before it.
    */
-  async #commit(trx: Transaction, ending: Ending): Promise<Concluded> {
+  async #commit(trx: Transaction, tx: Tx, ending: Ending): Promise<Concluded> {
     try {
-      const concluded = conclude({ kysely: trx }, ending, this.#options.early);
+      const concluded = conclude(tx, ending, this.#options.early);
       await Promise.all([concluded, this.#options.failpoints?.hit('committing')]);
       await this.#options.connection.commit(trx);
       return await concluded;
@@ -226,6 +228,10 @@ export class Transactions {
     } finally {
       cancel();
     }
+  }
+
+  #tx(trx: Transaction): Tx {
+    return { kysely: trx.withPlugin(this.#options.names) };
   }
 
   async #repeating<T>(attempt: () => Promise<T>): Promise<T> {

@@ -282,11 +282,11 @@ const STATES = {
 async function isOwnAccount({ kysely }: Tx, person: number, { issuer, subject }: Subject): Promise<boolean> {
   const other = await kysely
     .selectFrom('person_account')
-    .select('user_id')
-    .where('person_id', '=', person)
-    .where('signs_in', '=', true)
+    .select('userId')
+    .where('personId', '=', person)
+    .where('signsIn', '=', true)
     .where('issuer', '=', issuer)
-    .where('user_id', '<>', subject)
+    .where('userId', '<>', subject)
     .executeTakeFirst();
   return other === undefined;
 }

@@ -54,15 +54,15 @@ describe('guards of writes', () => {
       });
       const idOf = (person: Person) => personId(tx, people[person]);
       const insert = async (table: 'superadmin' | 'app_admin', person: Person, app?: number) => {
-        const person_id = await idOf(person);
-        if (table === 'superadmin') await tx.kysely.insertInto(table).values({ person_id }).execute();
+        const personId = await idOf(person);
+        if (table === 'superadmin') await tx.kysely.insertInto(table).values({ personId }).execute();
         else
           await tx.kysely
             .insertInto(table)
-            .values({ person_id, application_id: app ?? 0 })
+            .values({ personId, applicationId: app ?? 0 })
             .execute();
       };
-      const set = async (person: Person, flags: { provider_active: boolean } | { blocked: boolean }) => {
+      const set = async (person: Person, flags: { providerActive: boolean } | { blocked: boolean }) => {
         await tx.kysely
           .updateTable('person')
           .set(flags)
@@ -92,7 +92,7 @@ describe('guards of writes', () => {
         await insertOverride(tx, auth, people[person as Person], of);
       }
       for (const person of ['goneRoot', 'goneAdmin', 'goneManager'] as const)
-        await set(person, { provider_active: false });
+        await set(person, { providerActive: false });
       await set('blockedRoot', { blocked: true });
       return { result: null, scopes: ['*'] };
     });
@@ -152,7 +152,7 @@ describe('guards of writes', () => {
     else await expect(written).rejects.toMatchObject({ reason: refused });
     const left = await fixture.database.read(async ({ kysely }) => ({
       named: await kysely.selectFrom('application').select('code').where('name', '=', requestId).execute(),
-      audit: await kysely.selectFrom('audit').select(['action', 'actor']).where('request_id', '=', requestId).execute(),
+      audit: await kysely.selectFrom('audit').select(['action', 'actor']).where('requestId', '=', requestId).execute(),
     }));
     expect(left).toEqual({
       named: refused === null ? [{ code: 'crm' }] : [],

@@ -38,8 +38,8 @@ describe('two instances on one database', () => {
     const { app, type } = await insertType(here.app.database, 'letters');
     const [notification = 0] = await accept(here.app.database, { app, type }, [{ to: 'ada@example.com' }]);
     const person = await here.app.database.read(async (tx) => {
-      const rows = tx.kysely.selectFrom('notification').select('person_id').where('id', '=', notification);
-      return (await rows.executeTakeFirstOrThrow()).person_id;
+      const rows = tx.kysely.selectFrom('notification').select('personId').where('id', '=', notification);
+      return (await rows.executeTakeFirstOrThrow()).personId;
     });
     const link = new URL(await here.app.unsubscriptions.link({ base: there.rest, person, type }));
     expect((await fetch(link)).status).toBe(200);

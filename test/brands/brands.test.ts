@@ -153,8 +153,8 @@ for (const kind of KINDS) {
         const brand_id = made.body.data.id as number;
         await tx.kysely
           .insertInto('profile')
-          .values({ person_id, brand_id })
-          .onConflict((oc) => oc.column('person_id').doUpdateSet({ brand_id }))
+          .values({ personId: person_id, brandId: brand_id })
+          .onConflict((oc) => oc.column('personId').doUpdateSet({ brandId: brand_id }))
           .execute();
         return { result: null, scopes: ['u:ben@example.com'] };
       });

@@ -74,7 +74,7 @@ describe.each(KINDS)('brands that sign in by OAuth 2.0 (%s)', (kind) => {
       async (tx) =>
         await tx.kysely
           .selectFrom('brand')
-          .select(['smtp_client_secret', 'smtp_refresh_token', 'smtp_password'])
+          .select(['smtpClientSecret', 'smtpRefreshToken', 'smtpPassword'])
           .where('id', '=', Number(path.slice(path.lastIndexOf('/') + 1)))
           .executeTakeFirstOrThrow(),
     );
@@ -249,16 +249,16 @@ describe.each(KINDS)('brands that sign in by OAuth 2.0 (%s)', (kind) => {
     const path = await make({ ...server(), password: 'p' });
     const turned = await root.put(path, { smtp: { auth: 'oauth2', oauth2: { ...account(), refreshToken: 'r' } } });
     expect(turned.body.data.smtp).toMatchObject({ auth: 'oauth2', hasPassword: false });
-    expect((await secretsOf(path)).smtp_password).toBeNull();
+    expect((await secretsOf(path)).smtpPassword).toBeNull();
     const back = await root.put(path, { smtp: { auth: 'password', password: 'p' } });
     expect(back.body.data.smtp).toMatchObject({ auth: 'password', hasPassword: true, oauth2: null });
-    expect(await secretsOf(path)).toMatchObject({ smtp_client_secret: null, smtp_refresh_token: null });
+    expect(await secretsOf(path)).toMatchObject({ smtpClientSecret: null, smtpRefreshToken: null });
     await root.put(path, { smtp: { auth: 'oauth2', oauth2: { ...account(), refreshToken: 'r' } } });
     await root.put(path, { smtp: null });
     expect(await secretsOf(path)).toEqual({
-      smtp_client_secret: null,
-      smtp_refresh_token: null,
-      smtp_password: null,
+      smtpClientSecret: null,
+      smtpRefreshToken: null,
+      smtpPassword: null,
     });
     expect((await root.put(path, { smtp: server() })).body.data.smtp).toMatchObject({ auth: 'password', oauth2: null });
   });
@@ -375,7 +375,7 @@ test('secrets of OAuth 2.0 accounts need a key, move to a newer one, and keep a 
       /BRAND_SMTP_KEY.*SMTP secrets of a/s,
     );
     const both = await sends(`${newer},${KEY}`);
-    expect(both.match(/"smtp_refresh_token":"(\w+)\./)?.[1]).toBe(new Sealing([newer], systemClock).current);
+    expect(both.match(/"smtpRefreshToken":"(\w+)\./)?.[1]).toBe(new Sealing([newer], systemClock).current);
     // What the token endpoint gave in place of the refresh token is the only one that still counts.
     await sends(newer);
   } finally {

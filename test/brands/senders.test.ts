@@ -221,7 +221,7 @@ describe.each(KINDS)('senders of brands (%s)', (kind) => {
         async (tx) =>
           await tx.kysely
             .selectFrom('brand')
-            .select(['smtp_password', 'smtp_host'])
+            .select(['smtpPassword', 'smtpHost'])
             .where('id', '=', id)
             .executeTakeFirst(),
       );
@@ -252,7 +252,7 @@ describe.each(KINDS)('senders of brands (%s)', (kind) => {
     expect((await put({ smtp: { ...server, host: '127.0.0.2' } })).body.data.smtp).toMatchObject({
       hasPassword: false,
     });
-    expect(await sealed()).toEqual({ smtp_password: null, smtp_host: '127.0.0.2' });
+    expect(await sealed()).toEqual({ smtpPassword: null, smtpHost: '127.0.0.2' });
   });
 
   test('a sealed password copied to another brand does not open there', async () => {
@@ -264,7 +264,7 @@ describe.each(KINDS)('senders of brands (%s)', (kind) => {
     await usher.app.database.change(async (tx) => {
       const row = await tx.kysely
         .selectFrom('brand')
-        .select(['smtp_password', 'smtp_key'])
+        .select(['smtpPassword', 'smtpKey'])
         .where('id', '=', victim.id)
         .executeTakeFirstOrThrow();
       await tx.kysely.updateTable('brand').set(row).where('id', '=', thief.id).execute();
@@ -328,7 +328,7 @@ describe('rotation of BRAND_SMTP_KEY', () => {
     const rows = async (usher: RunningUsher) =>
       await usher.app.database.read(
         async (tx) =>
-          await tx.kysely.selectFrom('brand').select(['slug', 'smtp_password', 'smtp_key']).orderBy('slug').execute(),
+          await tx.kysely.selectFrom('brand').select(['slug', 'smtpPassword', 'smtpKey']).orderBy('slug').execute(),
       );
     const signingKey = async (usher: RunningUsher, keys: string[]) => {
       const kept = (await usher.app.database.read((tx) => getSetting(tx, 'idp.notification-provider'))) as {
@@ -359,8 +359,8 @@ describe('rotation of BRAND_SMTP_KEY', () => {
     usher = await start(`${fresh},${old}`);
     const after = await rows(usher);
     const { current } = new Sealing([fresh], systemClock);
-    expect(after.map(({ smtp_key }) => smtp_key)).toEqual([null, current, current]);
-    expect(new Set([...before, ...after].map(({ smtp_password }) => smtp_password)).size).toBe(5);
+    expect(after.map(({ smtpKey }) => smtpKey)).toEqual([null, current, current]);
+    expect(new Set([...before, ...after].map(({ smtpPassword }) => smtpPassword)).size).toBe(5);
     expect(await signingKey(usher, [fresh])).toBe('the signing key');
     await usher.close();
 

@@ -52,7 +52,7 @@ describe("large and concurrent changes of people's sets", () => {
         await tx.kysely
           .selectFrom(table)
           .select(['id', 'code'])
-          .where('application_id', '=', (eb) => eb.selectFrom('application').select('id').where('code', '=', app))
+          .where('applicationId', '=', (eb) => eb.selectFrom('application').select('id').where('code', '=', app))
           .orderBy('id')
           .execute(),
     );
@@ -152,7 +152,7 @@ describe("large and concurrent changes of people's sets", () => {
         await tx.kysely
           .selectFrom('audit')
           .select(['action', 'subject', 'before', 'after'])
-          .where('app_code', '=', 'busy')
+          .where('appCode', '=', 'busy')
           .where('action', 'in', ['user_roles.replaced', 'override.replaced'])
           .orderBy('id')
           .execute(),

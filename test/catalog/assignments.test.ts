@@ -285,7 +285,7 @@ for (const kind of KINDS) {
         await write((kysely) =>
           kysely
             .insertInto('entity')
-            .columns(['application_id', 'code', 'name'])
+            .columns(['applicationId', 'code', 'name'])
             .expression((eb) =>
               eb
                 .selectFrom('application')

@@ -85,7 +85,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
           await tx.kysely
             .selectFrom('audit')
             .select('action')
-            .where('app_code', '=', 'billing')
+            .where('appCode', '=', 'billing')
             .where('actor', '=', 'user:nora@example.com')
             .where('subject', 'in', ['invoice', 'bill'])
             .orderBy('id')

@@ -110,7 +110,7 @@ for (const kind of KINDS) {
         async (tx) =>
           await tx.kysely.selectFrom('audit').selectAll().where('subject', '=', 'fr-ca').orderBy('id').execute(),
       );
-      expect(records.map(({ action, actor, app_code }) => [action, actor, app_code])).toEqual(
+      expect(records.map(({ action, actor, appCode }) => [action, actor, appCode])).toEqual(
         ['language.created', 'language.changed', 'language.changed', 'language.deleted'].map((action) => [
           action,
           'user:admin@example.com',

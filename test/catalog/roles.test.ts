@@ -37,7 +37,7 @@ for (const kind of KINDS) {
         async (tx) =>
           await tx.kysely
             .selectFrom('permission as p')
-            .innerJoin('application as a', 'a.id', 'p.application_id')
+            .innerJoin('application as a', 'a.id', 'p.applicationId')
             .select(['p.id', 'p.code'])
             .where('a.code', '=', app)
             .execute(),

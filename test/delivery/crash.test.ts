@@ -219,7 +219,7 @@ async function endLeases(storage: TestStorage, kind: Kind): Promise<void> {
   if (kind === 'pglite') return;
   const database = await storage.open();
   await database.change(async (tx) => {
-    await tx.kysely.updateTable('delivery').set({ due_at: new Date() }).where('status', '=', 'sending').execute();
+    await tx.kysely.updateTable('delivery').set({ dueAt: new Date() }).where('status', '=', 'sending').execute();
     return { result: null, scopes: [] };
   });
   await database.close();
@@ -229,12 +229,12 @@ async function deliveries(database: Database, app: string) {
   return await database.read(async (tx) => {
     const rows = await tx.kysely
       .selectFrom('notification as n')
-      .innerJoin('application as a', 'a.id', 'n.application_id')
-      .innerJoin('person as p', 'p.id', 'n.person_id')
-      .innerJoin('delivery as d', 'd.notification_id', 'n.id')
-      .select(['n.status as notification', 'd.status', 'd.channel', 'd.due_at', 'p.email as to'])
+      .innerJoin('application as a', 'a.id', 'n.applicationId')
+      .innerJoin('person as p', 'p.id', 'n.personId')
+      .innerJoin('delivery as d', 'd.notificationId', 'n.id')
+      .select(['n.status as notification', 'd.status', 'd.channel', 'd.dueAt', 'p.email as to'])
       .where('a.code', '=', app)
       .execute();
-    return rows.map(({ due_at, ...row }) => ({ ...row, due: due_at !== null }));
+    return rows.map(({ dueAt, ...row }) => ({ ...row, due: dueAt !== null }));
   });
 }

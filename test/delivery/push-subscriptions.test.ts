@@ -173,12 +173,12 @@ for (const kind of KINDS) {
       const second = (await subscribe(olga, subscription('second'))).body.data.id;
       await usher.app.database.change(async (tx) => {
         const long = new Date(Date.now() - 3_600_000);
-        const past = { created_at: long, updated_at: long };
+        const past = { createdAt: long, updatedAt: long };
         await tx.kysely.updateTable('push_subscription').set(past).where('id', 'in', [first, second]).execute();
         // The first was made earlier, but it took a push since.
         await tx.kysely
           .updateTable('push_subscription')
-          .set({ last_used_at: new Date(Date.now() + 60_000) })
+          .set({ lastUsedAt: new Date(Date.now() + 60_000) })
           .where('id', '=', first)
           .execute();
         return { result: null, scopes: [] };

@@ -140,7 +140,7 @@ describe.each(KINDS)('a brand whose server refuses (%s)', (kind) => {
     const { result } = await usher.app.database.change(async (tx) => ({
       result: await tx.kysely
         .insertInto('brand')
-        .values({ slug: `brand${++count}`, name: 'B', smtp_host: '127.0.0.1', smtp_port: smtp.port })
+        .values({ slug: `brand${++count}`, name: 'B', smtpHost: '127.0.0.1', smtpPort: smtp.port })
         .returning('id')
         .executeTakeFirstOrThrow(),
       scopes: [],
@@ -298,7 +298,7 @@ describe.each(KINDS)('a brand whose server refuses (%s)', (kind) => {
         (
           await tx.kysely
             .selectFrom('notification as n')
-            .innerJoin('person as p', 'p.id', 'n.person_id')
+            .innerJoin('person as p', 'p.id', 'n.personId')
             .select('n.id')
             .where('p.email', 'in', to)
             .orderBy('n.id')
@@ -311,7 +311,7 @@ describe.each(KINDS)('a brand whose server refuses (%s)', (kind) => {
           await database.change(async (tx) => {
             await tx.kysely
               .updateTable('delivery')
-              .set({ due_at: new Date() })
+              .set({ dueAt: new Date() })
               .where('status', '=', 'sending')
               .execute();
             return { result: null, scopes: [] };

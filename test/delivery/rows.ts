@@ -14,7 +14,7 @@ export async function insertType(database: Database, code: string): Promise<{ ap
       .executeTakeFirstOrThrow();
     const { id: type } = await tx.kysely
       .insertInto('notification_type')
-      .values({ application_id: app, code: 'news', name: 'News' })
+      .values({ applicationId: app, code: 'news', name: 'News' })
       .returning('id')
       .executeTakeFirstOrThrow();
     return { result: { app, type }, scopes: [`p:${code}`] };
@@ -54,9 +54,9 @@ async function store(tx: Tx, app: number, type: number, wanted: readonly Wanted[
     const { id } = await tx.kysely
       .insertInto('notification')
       .values({
-        application_id: app,
-        notification_type_id: type,
-        person_id: people.get(to) ?? 0,
+        applicationId: app,
+        notificationTypeId: type,
+        personId: people.get(to) ?? 0,
         subject: 'News',
         payload: '{}',
         status: 'queued',

@@ -32,7 +32,7 @@ describe('claims', () => {
     });
   const expire = () =>
     fixture.database.change(async (tx) => {
-      await tx.kysely.updateTable('delivery').set({ due_at: sql`now()` }).where('due_at', 'is not', null).execute();
+      await tx.kysely.updateTable('delivery').set({ dueAt: sql`now()` }).where('dueAt', 'is not', null).execute();
       return { result: null, scopes: [] };
     });
   afterEach(async () => {
@@ -75,7 +75,7 @@ describe('claims', () => {
       { to: 'unknown@example.com', email: {} },
     ]);
     await fixture.database.change(async (tx) => {
-      await tx.kysely.updateTable('delivery').set({ lane: 'fax:1' }).where('notification_id', '=', unknown).execute();
+      await tx.kysely.updateTable('delivery').set({ lane: 'fax:1' }).where('notificationId', '=', unknown).execute();
       return { result: null, scopes: [] };
     });
     expect((await claim()).map(({ notificationId }) => notificationId)).toEqual([known]);

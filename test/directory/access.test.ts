@@ -40,7 +40,7 @@ for (const kind of KINDS) {
         const seat = (email: string, app: AppRows) =>
           tx.kysely
             .insertInto('app_admin')
-            .values({ person_id: ids.get(email) as number, application_id: app.id })
+            .values({ personId: ids.get(email) as number, applicationId: app.id })
             .execute();
         await seat(BOSS, shop);
         const other = await insertApplication(tx, 'other');

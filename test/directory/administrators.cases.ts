@@ -27,7 +27,7 @@ export function administratorCases(registry: StartedRegistry): void {
       expect((await who('nora').delete(`${path}/new@example.com`)).status).toBe(404);
       expect((await who('nora').delete(`${path}/unmentioned@example.com`)).status).toBe(404);
       for (const action of ['app_admin.added', 'app_admin.removed']) {
-        expect(await audits(action)).toMatchObject([{ subject: 'new@example.com', app_code: 'billing' }]);
+        expect(await audits(action)).toMatchObject([{ subject: 'new@example.com', appCode: 'billing' }]);
       }
       for (const body of [{}, { email: 'x' }, { email: null }, { email: 'a@example.com', role: 'x' }]) {
         expect((await who('nora').post(path, body)).status).toBe(400);

@@ -55,7 +55,7 @@ for (const kind of KINDS) {
     const audits = async (action: string) =>
       await rowsOf(
         usher.app.database,
-        sql<{ actor: string; subject: string; app_code: string }>`
+        sql<{ actor: string; subject: string; appCode: string }>`
           select actor, subject, app_code from audit where action = ${action} order by id`,
       );
     /** Moves all that is known of somebody's activity and logins into the past. */
@@ -175,7 +175,7 @@ for (const kind of KINDS) {
       ]);
       expect(await summary('bob@example.com')).toEqual(before);
       expect(await audits('preferences.changed')).toEqual([
-        { actor: 'user:nora@example.com', subject: 'bob@example.com', app_code: 'billing' },
+        { actor: 'user:nora@example.com', subject: 'bob@example.com', appCode: 'billing' },
       ]);
       // Of somebody without a row the defaults; of somebody unknown nothing.
       expect((await nora.get('/api/users/olga@example.com/apps/billing/preferences')).body.data).toEqual({
@@ -242,7 +242,7 @@ for (const kind of KINDS) {
       expect(await summary('ada@example.com')).toEqual(before);
       expect(await events('ada@example.com')).toEqual(['logout', 'login', 'login']);
       expect(await audits('user.logout')).toEqual([
-        { actor: 'user:ada@example.com', subject: 'ada@example.com', app_code: 'billing' },
+        { actor: 'user:ada@example.com', subject: 'ada@example.com', appCode: 'billing' },
       ]);
     });
 
@@ -269,7 +269,7 @@ for (const kind of KINDS) {
         { event: 'logout', actor: 'key:local' },
         { event: 'login', actor: 'key:local' },
       ]);
-      expect(await audits('user.logout')).toContainEqual({ actor: 'key:local', subject: email, app_code: 'billing' });
+      expect(await audits('user.logout')).toContainEqual({ actor: 'key:local', subject: email, appCode: 'billing' });
     });
 
     test('a login creates the profile of a person who only had notifications', async () => {

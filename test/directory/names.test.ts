@@ -19,7 +19,7 @@ describe('names and the identity provider', () => {
     directory = new FakeDirectory(fixture.database);
     await prepareBrands(fixture.database);
     await fixture.database.change(async (tx) => {
-      await tx.kysely.insertInto('language').values({ code: 'cs', name: 'Czech', native_name: 'Čeština' }).execute();
+      await tx.kysely.insertInto('language').values({ code: 'cs', name: 'Czech', nativeName: 'Čeština' }).execute();
       return { result: null, scopes: [] };
     });
     profiles = profilesOn(fixture.database, directory, () => now);

@@ -88,21 +88,21 @@ for (const kind of KINDS) {
       expect(user).toMatchObject({ displayName: 'Mia Malá', active: false, blocked: true, appAdminFor: [] });
 
       const audits = await registry.audits('user.offboarded');
-      expect(audits.map(({ app_code, subject, before, after }) => ({ app_code, subject, before, after }))).toEqual([
+      expect(audits.map(({ appCode, subject, before, after }) => ({ appCode, subject, before, after }))).toEqual([
         {
-          app_code: 'billing',
+          appCode: 'billing',
           subject: MIA,
           before: { admin: true, roles: ['reader'], overrides: 4 },
           after: {},
         },
         {
-          app_code: 'shop',
+          appCode: 'shop',
           subject: MIA,
           before: { admin: true, roles: [], overrides: 0 },
           after: { handedOverTo: NORA },
         },
         {
-          app_code: null,
+          appCode: null,
           subject: MIA,
           before: { superadmins: 1, appAdmins: 2, roles: 1, overrides: 4 },
           after: { blocked: true, handedOverTo: NORA, handedOver: ['shop'] },

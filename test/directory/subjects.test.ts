@@ -264,11 +264,11 @@ describe.each([true, false])('one account per address (auth.bindSubject: %s)', (
       const token = (name: string, iat: number) =>
         asToken(usher, email, { sub: 'one', given_name: name, name, iat, exp: now + 600 });
       await ask(await token('First', now - 60));
-      expect(await names()).toEqual([{ first_name: 'First', display_name: 'First' }]);
+      expect(await names()).toEqual([{ firstName: 'First', displayName: 'First' }]);
       await ask(await token('Second', now - 30));
-      expect(await names()).toEqual([{ first_name: 'Second', display_name: 'Second' }]);
+      expect(await names()).toEqual([{ firstName: 'Second', displayName: 'Second' }]);
       await ask(await token('Older', now - 45));
-      expect(await names()).toEqual([{ first_name: 'Second', display_name: 'Second' }]);
+      expect(await names()).toEqual([{ firstName: 'Second', displayName: 'Second' }]);
     },
   );
 

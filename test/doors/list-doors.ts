@@ -206,7 +206,7 @@ export function useListDoors() {
       for (const email of [ADA, 'ben@example.com', 'gone@example.com']) await insertUserRole(tx, app, email, 'reader');
       await insertUserRole(tx, app, 'cyd@example.com', 'editor');
       const boss = await personId(tx, BOSS);
-      await tx.kysely.insertInto('app_admin').values({ person_id: boss, application_id: app.id }).execute();
+      await tx.kysely.insertInto('app_admin').values({ personId: boss, applicationId: app.id }).execute();
       await sql`update person set blocked = true where email = 'gone@example.com'`.execute(tx.kysely);
       const override = { type: 'page', tiered: true, permission: 'pages' };
       for (const id of ODD) await insertOverride(tx, app, ADA, { ...override, id, level: Level.NONE });

@@ -85,7 +85,7 @@ describe('administrative writes across instances', () => {
       async (tx) =>
         await tx.kysely
           .selectFrom('permission as p')
-          .innerJoin('application as a', 'a.id', 'p.application_id')
+          .innerJoin('application as a', 'a.id', 'p.applicationId')
           .select(['p.id', 'p.code', 'a.code as app'])
           .execute(),
     );

@@ -80,7 +80,7 @@ describe('tokens with the address of somebody who rules', () => {
   const isRefused = (said: string) => said === '403 IDENTITY_CONFLICT';
   const accounts = async () =>
     await usher.app.database.read(
-      async (tx) => await tx.kysely.selectFrom('person_account').select(['user_id', 'may_rule']).execute(),
+      async (tx) => await tx.kysely.selectFrom('person_account').select(['userId', 'mayRule']).execute(),
     );
 
   test.each(RULING)(
@@ -89,7 +89,7 @@ describe('tokens with the address of somebody who rules', () => {
       for (const organization of ['evil', undefined]) {
         expect(await wrongAnswers(await sign(email, `evil-${email}`, organization), isRefused)).toEqual([]);
       }
-      expect((await accounts()).filter(({ user_id }) => user_id === `evil-${email}`)).toEqual([]);
+      expect((await accounts()).filter(({ userId }) => userId === `evil-${email}`)).toEqual([]);
       const { rows } = await usher.app.database.read((tx) =>
         sql`select before, after from audit where action = 'user.subject_bound.refused' and subject = ${email}`.execute(
           tx.kysely,
@@ -106,7 +106,7 @@ describe('tokens with the address of somebody who rules', () => {
     'are admitted from the organization of the administrators, whose first account stays: %s',
     async (email) => {
       expect(await wrongAnswers(await sign(email, `own-${email}`, 'corp'), (said) => !isRefused(said))).toEqual([]);
-      expect(await accounts()).toContainEqual({ user_id: `own-${email}`, may_rule: true });
+      expect(await accounts()).toContainEqual({ userId: `own-${email}`, mayRule: true });
       expect(await wrongAnswers(await sign(email, `evil-${email}`, 'evil'), isRefused)).toEqual([]);
       expect(await wrongAnswers(await sign(email, `other-${email}`, 'corp'), isRefused)).toEqual([]);
     },
@@ -117,7 +117,7 @@ describe('tokens with the address of somebody who rules', () => {
     const email = 'promoted@example.com';
     const token = await sign(email, 'early', 'evil');
     expect(await wrongAnswers(token, (said) => !isRefused(said))).toEqual([]);
-    expect(await accounts()).toContainEqual({ user_id: 'early', may_rule: false });
+    expect(await accounts()).toContainEqual({ userId: 'early', mayRule: false });
     await usher.app.manifests.apply(MANIFEST.replace(']', `, ${email}]`), { actor: 'cli' });
     expect(await wrongAnswers(token, isRefused)).toEqual([]);
     // Nor can the true owner take the address over by their own token: a SuperAdmin names their account.

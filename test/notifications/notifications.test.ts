@@ -122,8 +122,8 @@ for (const kind of KINDS) {
           .executeTakeFirstOrThrow();
         await tx.kysely
           .insertInto('profile')
-          .values({ person_id: id, first_name: 'Ann', locale: 'sk' })
-          .onConflict((oc) => oc.column('person_id').doUpdateSet({ locale: 'sk' }))
+          .values({ personId: id, firstName: 'Ann', locale: 'sk' })
+          .onConflict((oc) => oc.column('personId').doUpdateSet({ locale: 'sk' }))
           .execute();
         await tx.kysely.updateTable('language').set({ fallback: 'cs' }).where('code', '=', 'sk').execute();
       });
@@ -223,7 +223,7 @@ for (const kind of KINDS) {
           .executeTakeFirstOrThrow();
         await tx.kysely
           .insertInto('app_preference')
-          .values({ person_id: id, application_id: app.id, notifications_enabled: false })
+          .values({ personId: id, applicationId: app.id, notificationsEnabled: false })
           .execute();
       });
       const off = await send({ recipients: ['eve@example.com'] });
@@ -248,12 +248,12 @@ for (const kind of KINDS) {
         await tx.kysely
           .insertInto('push_subscription')
           .values({
-            person_id: id,
+            personId: id,
             endpoint: 'https://fcm.googleapis.com/x',
             p256dh: 'k',
             auth: 'a',
-            device_label: 'd',
-            vapid_key: 'v',
+            deviceLabel: 'd',
+            vapidKey: 'v',
           })
           .execute();
       });
@@ -316,7 +316,7 @@ for (const kind of KINDS) {
           outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
         }
         const left = await usher.app.database.read((tx) =>
-          tx.kysely.selectFrom('notification').select('id').where('application_id', '=', id).execute(),
+          tx.kysely.selectFrom('notification').select('id').where('applicationId', '=', id).execute(),
         );
         expect(left).toEqual([]);
       }

@@ -116,7 +116,7 @@ describe.each([1, 5])('inbox and log with 40,000 notifications of 400 people in 
       const row = await tx.kysely
         .selectFrom('notification_type')
         .select('id')
-        .where('application_id', '=', app)
+        .where('applicationId', '=', app)
         .where('code', '=', 'rare')
         .executeTakeFirstOrThrow();
       rare = row.id;

@@ -220,8 +220,8 @@ export function testReading(room: Room): void {
     await room.write(async (tx) => {
       await tx.kysely
         .updateTable('delivery')
-        .set({ status: 'failed', error: 'smtp_550', due_at: null, attempts: 8 })
-        .where('notification_id', '=', id)
+        .set({ status: 'failed', error: 'smtp_550', dueAt: null, attempts: 8 })
+        .where('notificationId', '=', id)
         .execute();
       await tx.kysely.updateTable('notification').set({ status: 'failed' }).where('id', '=', id).execute();
     });

@@ -238,7 +238,7 @@ for (const kind of KINDS) {
       await usher.app.database.change(async (tx) => {
         const { id: _, ...row } = await tx.kysely
           .selectFrom('notification as n')
-          .innerJoin('person as p', 'p.id', 'n.person_id')
+          .innerJoin('person as p', 'p.id', 'n.personId')
           .selectAll('n')
           .where('p.email', '=', 'jan@example.com')
           .executeTakeFirstOrThrow();

@@ -39,7 +39,7 @@ export async function deliveriesOf(usher: RunningUsher, notification: number) {
       await tx.kysely
         .selectFrom('delivery')
         .select(['channel', 'content', 'status'])
-        .where('notification_id', '=', notification)
+        .where('notificationId', '=', notification)
         .orderBy('channel')
         .execute(),
   );

@@ -50,7 +50,7 @@ describe('types and templates of an application', () => {
       expect((await nora.delete(path)).status).toBe(404);
       for (const action of ['created', 'changed', 'deleted']) {
         expect((await audits(`notification_type.${action}`)).filter(({ subject }) => subject === 'due')).toMatchObject([
-          { actor: 'user:nora@example.com', app_code: 'billing' },
+          { actor: 'user:nora@example.com', appCode: 'billing' },
         ]);
       }
     });

@@ -16,11 +16,11 @@ async function traces(database: Database, code: string): Promise<number> {
     const applications = await tx.kysely.selectFrom('application').select('id').where('code', '=', code).execute();
     const permissions = await tx.kysely
       .selectFrom('permission')
-      .innerJoin('application', 'application.id', 'permission.application_id')
+      .innerJoin('application', 'application.id', 'permission.applicationId')
       .select('permission.id')
       .where('application.code', '=', code)
       .execute();
-    const records = await tx.kysely.selectFrom('audit').select('id').where('app_code', '=', code).execute();
+    const records = await tx.kysely.selectFrom('audit').select('id').where('appCode', '=', code).execute();
     const log = await tx.kysely.selectFrom('policy_change').select('scopes').execute();
     const announced = log.filter(({ scopes }) => scopes.includes(`p:${code}`));
     return applications.length + permissions.length + records.length + announced.length;

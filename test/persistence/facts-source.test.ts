@@ -40,9 +40,9 @@ async function fill(database: Database, code: string): Promise<AppRows> {
       level: Level.VIEW,
     });
     const bob = await personId(tx, `bob@${code}`);
-    await tx.kysely.insertInto('app_admin').values({ person_id: bob, application_id: app.id }).execute();
+    await tx.kysely.insertInto('app_admin').values({ personId: bob, applicationId: app.id }).execute();
     const eve = await personId(tx, `eve@${code}`);
-    await tx.kysely.insertInto('superadmin').values({ person_id: eve }).execute();
+    await tx.kysely.insertInto('superadmin').values({ personId: eve }).execute();
     for (const [email, flag] of [
       ['blocked', 'blocked = true'],
       ['left', 'provider_active = false'],
@@ -296,7 +296,7 @@ forEachDatabase('facts', (fixture, kind) => {
     const { result } = await fixture.database.change(async (tx) => {
       const app = await insertApplication(tx, 'guarded', { permissions: { view: {} } });
       const id = await personId(tx, 'gus@guarded');
-      await tx.kysely.insertInto('app_admin').values({ person_id: id, application_id: app.id }).execute();
+      await tx.kysely.insertInto('app_admin').values({ personId: id, applicationId: app.id }).execute();
       const members = [
         await memberIn(tx, need('gus@guarded', 'guarded')),
         await memberIn(tx, need('eve@crm', 'guarded', 'doc', '1')),
@@ -355,25 +355,25 @@ describe('rows of the facts statements', () => {
       [5, 'a', ['*']],
       [7, 'b', ['*']],
     ];
-    expect(readWindow({ head: [7, 'b'], since_nonce: null, changes: rows }, 4)).toMatchObject({
+    expect(readWindow({ head: [7, 'b'], sinceNonce: null, changes: rows }, 4)).toMatchObject({
       tooMany: true,
       changes: [],
     });
-    expect(readWindow({ head: [7, 'b'], since_nonce: null, changes: rows.slice(1) }, 6)).toMatchObject({
+    expect(readWindow({ head: [7, 'b'], sinceNonce: null, changes: rows.slice(1) }, 6)).toMatchObject({
       tooMany: false,
     });
-    expect(readWindow({ head: [7, 'b'], since_nonce: null, changes: null }, 6)).toMatchObject({ tooMany: true });
+    expect(readWindow({ head: [7, 'b'], sinceNonce: null, changes: null }, 6)).toMatchObject({ tooMany: true });
   });
 
   test('an id beyond 2^53 is refused, not rounded', () => {
     const row = {
       head: null,
-      since_nonce: null,
+      sinceNonce: null,
       changes: null,
-      app_id: 1,
-      strict_codes: false,
-      resource_types: null,
-      role_permissions: null,
+      appId: 1,
+      strictCodes: false,
+      resourceTypes: null,
+      rolePermissions: null,
     };
     const permissions = JSON.parse('[[9007199254740993, "view", false, false, null]]');
     expect(() => readPolicy({ ...row, permissions }, 'crm')).toThrow(RangeError);

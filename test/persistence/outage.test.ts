@@ -117,8 +117,8 @@ describe('statements that are transactions of their own', () => {
   const told = (email: string) => noteActivity([{ email, app: 'told', ...account, issuedAt: 0, names: 0 }], false);
   const written = (email: string) =>
     direct.read(async (tx) => {
-      const query = tx.kysely.selectFrom('app_preference').innerJoin('person', 'person.id', 'person_id');
-      return (await query.select('last_activity_at').where('email', '=', email).execute()).length;
+      const query = tx.kysely.selectFrom('app_preference').innerJoin('person', 'person.id', 'personId');
+      return (await query.select('lastActivityAt').where('email', '=', email).execute()).length;
     });
 
   beforeAll(async () => {

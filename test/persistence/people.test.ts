@@ -107,13 +107,13 @@ forEachDatabase('people', (fixture, kind) => {
         at: expect.any(Date),
         actor: 'user:ann@example.com',
         action: 'brand.updated',
-        app_code: 'crm',
+        appCode: 'crm',
         subject: 'acme',
         before: { smtp: { host: 'mail', password: '***', hasPassword: true } },
         after: [{ apiKey: '***', name: 'x' }],
-        request_id: 'request-1',
+        requestId: 'request-1',
       },
-      { actor: 'system', app_code: null, subject: null, before: null, after: null, request_id: null },
+      { actor: 'system', appCode: null, subject: null, before: null, after: null, requestId: null },
     ]);
     for (const statement of [sql`update audit set actor = 'cli'`, sql`delete from audit`]) {
       await expect(quietly((tx) => statement.execute(tx.kysely))).rejects.toMatchObject({ sqlState: '23001' });

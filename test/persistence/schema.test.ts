@@ -5,12 +5,16 @@ import { createDialect } from '../../src/persistence/driver/dialect.ts';
 import { openOrm } from '../../src/persistence/driver/orm.ts';
 import { forEachDatabase } from '../support/databases.ts';
 
-/** Every column that the entities describe: its table, name, type, whether it may be null, whether it has a default. */
-async function described(): Promise<string[]> {
+async function tables() {
   const never = () => Promise.reject(new Error('nothing is asked of a database here'));
   const dialect = createDialect({ open: never, close: () => Promise.resolve() });
   const orm = await openOrm({ kind: 'postgresql', dialect, name: 'none', log: createLogger('silent') });
-  return [...orm.getMetadata().getAll().values()].flatMap((meta) =>
+  return [...orm.getMetadata().getAll().values()];
+}
+
+/** Every column that the entities describe: its table, name, type, whether it may be null, whether it has a default. */
+async function described(): Promise<string[]> {
+  return (await tables()).flatMap((meta) =>
     meta.props.map((prop) => {
       const hasDefault = prop.autoincrement === true || prop.default !== undefined || prop.defaultRaw !== undefined;
       const type = (prop.columnTypes[0] ?? '').replace('bigserial', 'bigint');
@@ -28,7 +32,7 @@ interface ColumnRow {
   name: string;
   type: string;
   nullable: boolean;
-  has_default: boolean;
+  hasDefault: boolean;
 }
 
 forEachDatabase('the entities', (fixture) => {
@@ -44,9 +48,44 @@ forEachDatabase('the entities', (fixture) => {
     );
     const types: Record<string, string> = { 'timestamp(3) with time zone': 'timestamptz(3)', integer: 'int' };
     const made = rows.map((row) =>
-      column(row.table, row.name, types[row.type] ?? row.type, row.nullable, row.has_default),
+      column(row.table, row.name, types[row.type] ?? row.type, row.nullable, row.hasDefault),
     );
     expect((await described()).toSorted()).toEqual(made.toSorted());
+  });
+
+  test('statements find every column by its property, and rows come out by properties', async () => {
+    for (const { tableName, props } of await tables()) {
+      const names = props.map(({ name }) => name);
+      const { rows, found } = await fixture.database.read(async ({ kysely }) => ({
+        ...(await sql<object>`select (null::${sql.table(tableName)}).*`.execute(kysely)),
+        // Of that many tables no type knows the columns.
+        found: await kysely
+          .selectFrom(tableName as 'brand')
+          .select(names as ['id'])
+          .limit(0)
+          .execute(),
+      }));
+      expect([tableName, rows.map((row) => Object.keys(row).toSorted()), found]).toEqual([
+        tableName,
+        [names.toSorted()],
+        [],
+      ]);
+    }
+  });
+
+  test('names are those of columns in SQL that is written out, and JSON keeps its own', async () => {
+    const { rows } = await fixture.database
+      .change(async ({ kysely }) => {
+        await sql`insert into person (email, registered_at) values ('ann@example.com', '2026-01-02Z')`.execute(kysely);
+        const statement = sql`
+        select p.registered_at, jsonb_build_object('a_b', jsonb_build_array(p.provider_active)) as a_value, 1 as "asIs",
+            ${sql.ref('p.providerActive')} as active
+          from ${kysely.selectFrom('person').selectAll().where('registeredAt', 'is not', null)} p`;
+        return { result: await statement.execute(kysely), scopes: [] };
+      })
+      .then(({ result }) => result);
+    const registeredAt = new Date('2026-01-02Z');
+    expect(rows).toEqual([{ registeredAt, aValue: { a_b: [true] }, asIs: 1, active: true }]);
   });
 
   test('values are read as JavaScript numbers, dates, JSON and lists', async () => {

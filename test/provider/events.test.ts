@@ -97,9 +97,9 @@ forEachDatabase('stored events', (fixture) => {
       return { result: null, scopes: [] };
     });
     const rows = await fixture.database.read((tx) =>
-      tx.kysely.selectFrom('provider_event').select(['event_type', 'org_id']).execute(),
+      tx.kysely.selectFrom('provider_event').select(['eventType', 'orgId']).execute(),
     );
-    expect(rows).toEqual([{ event_type: `ab${'x'.repeat(198)}`, org_id: '\ufffd' }]);
+    expect(rows).toEqual([{ eventType: `ab${'x'.repeat(198)}`, orgId: '\ufffd' }]);
   });
 
   test('the newest 5,000 events stay, and a few more', async () => {

@@ -71,9 +71,9 @@ function stored(world: World, email: string) {
   return world.usher.app.database.read((tx) =>
     tx.kysely
       .selectFrom('person as p')
-      .innerJoin('profile as f', 'f.person_id', 'p.id')
-      .select(['p.provider_active as active', 'f.first_name as first', 'f.last_name as last'])
-      .select('f.display_name as display')
+      .innerJoin('profile as f', 'f.personId', 'p.id')
+      .select(['p.providerActive as active', 'f.firstName as first', 'f.lastName as last'])
+      .select('f.displayName as display')
       .where('p.email', '=', email)
       .executeTakeFirst(),
   );

@@ -94,7 +94,7 @@ describe('the nightly comparison', () => {
       return () => undefined;
     };
     const people = () =>
-      database.read(({ kysely }) => kysely.selectFrom('profile').select('display_name as name').execute());
+      database.read(({ kysely }) => kysely.selectFrom('profile').select('displayName as name').execute());
     const night = async (roles: string): Promise<void> => {
       timers.length = 0;
       const env = {

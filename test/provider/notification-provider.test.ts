@@ -228,7 +228,7 @@ describe('two instances at the provider', () => {
     await world.usher.app.database.change(async (tx) => {
       await tx.kysely
         .updateTable('setting')
-        .set({ updated_at: new Date(Date.now() - 61_000) })
+        .set({ updatedAt: new Date(Date.now() - 61_000) })
         .execute();
       return { result: null, scopes: [] };
     });

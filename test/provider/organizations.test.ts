@@ -181,9 +181,9 @@ for (const kind of KINDS) {
       const kept = await world.usher.app.database.read((tx) =>
         tx.kysely
           .selectFrom('organization as o')
-          .innerJoin('application as a', 'a.id', 'o.application_id')
+          .innerJoin('application as a', 'a.id', 'o.applicationId')
           .select('a.code')
-          .where('o.org_id', '=', id)
+          .where('o.orgId', '=', id)
           .execute(),
       );
       expect(kept).toEqual([{ code: 'billing' }]);

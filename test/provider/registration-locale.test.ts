@@ -20,7 +20,7 @@ for (const kind of KINDS) {
           .selectFrom('registration_locale')
           .select('locale')
           .where('email', '=', email)
-          .where('org_id', '=', orgId)
+          .where('orgId', '=', orgId)
           .executeTakeFirst();
         return row?.locale ?? null;
       });
@@ -28,7 +28,7 @@ for (const kind of KINDS) {
       world.usher.app.database.read((tx) =>
         tx.kysely
           .selectFrom('profile as f')
-          .innerJoin('person as p', 'p.id', 'f.person_id')
+          .innerJoin('person as p', 'p.id', 'f.personId')
           .select('f.locale')
           .where('p.email', '=', email)
           .executeTakeFirst(),
@@ -40,11 +40,11 @@ for (const kind of KINDS) {
           .select('id')
           .where('code', '=', 'auth')
           .executeTakeFirstOrThrow();
-        await tx.kysely.deleteFrom('application_language').where('application_id', '=', id).execute();
+        await tx.kysely.deleteFrom('application_language').where('applicationId', '=', id).execute();
         for (const [position, language_code] of codes.entries()) {
           await tx.kysely
             .insertInto('application_language')
-            .values({ application_id: id, language_code, position })
+            .values({ applicationId: id, languageCode: language_code, position })
             .execute();
         }
         return { result: null, scopes: [] };
@@ -94,8 +94,8 @@ for (const kind of KINDS) {
       const age = (seconds: number) =>
         world.usher.app.database.change(async (tx) => {
           const at = new Date(Date.now() - seconds * 1000);
-          await tx.kysely.updateTable('registration_locale').set({ at }).where('org_id', '=', '200').execute();
-          await tx.kysely.deleteFrom('registration_locale').where('org_id', '=', '100').execute();
+          await tx.kysely.updateTable('registration_locale').set({ at }).where('orgId', '=', '200').execute();
+          await tx.kysely.deleteFrom('registration_locale').where('orgId', '=', '100').execute();
           // Somebody else by the same address.
           await tx.kysely.deleteFrom('person').where('email', '=', 'cleo@example.com').execute();
           return { result: null, scopes: ['u:cleo@example.com'] };

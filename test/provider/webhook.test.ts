@@ -30,8 +30,8 @@ function stored(world: World, email: string) {
   return world.usher.app.database.read((tx) =>
     tx.kysely
       .selectFrom('person as p')
-      .innerJoin('profile as f', 'f.person_id', 'p.id')
-      .select(['p.provider_active as active', 'p.blocked', 'f.first_name as first', 'f.last_name as last'])
+      .innerJoin('profile as f', 'f.personId', 'p.id')
+      .select(['p.providerActive as active', 'p.blocked', 'f.firstName as first', 'f.lastName as last'])
       .where('p.email', '=', email)
       .executeTakeFirst(),
   );
@@ -46,8 +46,8 @@ function preferences(world: World, email: string): Promise<string[]> {
   return world.usher.app.database.read(async (tx) => {
     const rows = await tx.kysely
       .selectFrom('app_preference as f')
-      .innerJoin('person as p', 'p.id', 'f.person_id')
-      .innerJoin('application as a', 'a.id', 'f.application_id')
+      .innerJoin('person as p', 'p.id', 'f.personId')
+      .innerJoin('application as a', 'a.id', 'f.applicationId')
       .select('a.code')
       .where('p.email', '=', email)
       .orderBy('a.code')
@@ -208,7 +208,7 @@ for (const kind of KINDS) {
           .select('id')
           .where('code', '=', 'auth')
           .executeTakeFirstOrThrow();
-        await tx.kysely.insertInto('organization').values({ org_id: '300', application_id: id }).execute();
+        await tx.kysely.insertInto('organization').values({ orgId: '300', applicationId: id }).execute();
         return { result: null, scopes: [] };
       });
       await tell(world, 'user.created', email, { orgId: '300' });

@@ -62,12 +62,14 @@ export const TABLES = ['audit', 'app_event', 'notification', 'delivery'] as cons
 export async function rowsOf(database: Database): Promise<Record<(typeof TABLES)[number], number>> {
   const counts = TABLES.map(
     (table) =>
-      sql`(select count(*)::int from ${sql.table(table)} ${table === 'audit' ? sql`where action = 'test.made'` : sql``}) as ${sql.ref(table)}`,
+      sql`${sql.lit(table)}, (select count(*)::int from ${sql.table(table)} ${table === 'audit' ? sql`where action = 'test.made'` : sql``})`,
   );
   const { rows } = await database.read((tx) =>
-    sql<Record<(typeof TABLES)[number], number>>`select ${sql.join(counts)}`.execute(tx.kysely),
+    sql<{
+      counts: Record<(typeof TABLES)[number], number>;
+    }>`select json_build_object(${sql.join(counts)}) as counts`.execute(tx.kysely),
   );
-  return rows[0] as Record<(typeof TABLES)[number], number>;
+  return (rows[0] as { counts: Record<(typeof TABLES)[number], number> }).counts;
 }
 
 /** The numbers of a table's partitions. */

@@ -28,7 +28,7 @@ export async function insertApplication(tx: Tx, code: string, shape: AppShape = 
   for (const [permission, { tiered = false, global = false, groupName }] of Object.entries(shape.permissions ?? {})) {
     const made = await tx.kysely
       .insertInto('permission')
-      .values({ application_id: id, code: permission, tiered, global, group_name: groupName ?? null })
+      .values({ applicationId: id, code: permission, tiered, global, groupName: groupName ?? null })
       .returning('id')
       .executeTakeFirstOrThrow();
     rows.permissions[permission] = made.id;
@@ -36,7 +36,7 @@ export async function insertApplication(tx: Tx, code: string, shape: AppShape = 
   for (const [role, grants] of Object.entries(shape.roles ?? {})) {
     const made = await tx.kysely
       .insertInto('role')
-      .values({ application_id: id, code: role })
+      .values({ applicationId: id, code: role })
       .returning('id')
       .executeTakeFirstOrThrow();
     rows.roles[role] = made.id;
@@ -44,9 +44,9 @@ export async function insertApplication(tx: Tx, code: string, shape: AppShape = 
       await tx.kysely
         .insertInto('role_permission')
         .values({
-          application_id: id,
-          role_id: made.id,
-          permission_id: idOf(rows.permissions, permission),
+          applicationId: id,
+          roleId: made.id,
+          permissionId: idOf(rows.permissions, permission),
           tiered: shape.permissions?.[permission]?.tiered ?? false,
           level,
         })
@@ -65,7 +65,7 @@ export async function personId(tx: Tx, email: string): Promise<number> {
 export async function insertUserRole(tx: Tx, app: AppRows, email: string, role: string): Promise<void> {
   await tx.kysely
     .insertInto('user_role')
-    .values({ person_id: await personId(tx, email), application_id: app.id, role_id: idOf(app.roles, role) })
+    .values({ personId: await personId(tx, email), applicationId: app.id, roleId: idOf(app.roles, role) })
     .execute();
 }
 
@@ -78,11 +78,11 @@ export async function insertOverride(
   await tx.kysely
     .insertInto('resource_override')
     .values({
-      person_id: await personId(tx, email),
-      application_id: app.id,
-      resource_type: override.type,
-      resource_id: override.id,
-      permission_id: idOf(app.permissions, override.permission),
+      personId: await personId(tx, email),
+      applicationId: app.id,
+      resourceType: override.type,
+      resourceId: override.id,
+      permissionId: idOf(app.permissions, override.permission),
       tiered: override.tiered ?? false,
       level: override.level,
     })

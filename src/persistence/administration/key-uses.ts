@@ -16,6 +16,6 @@ export function noteKeyUses(names: readonly string[]): Statement<never> {
 
 /** When each key was last used, by name. */
 export async function readKeyUses(tx: Tx): Promise<ReadonlyMap<string, Date>> {
-  const rows = await tx.kysely.selectFrom('internal_key_use').select(['name', 'last_used_at as lastUsedAt']).execute();
+  const rows = await tx.kysely.selectFrom('internal_key_use').select(['name', 'lastUsedAt']).execute();
   return new Map(rows.map(({ name, lastUsedAt }) => [name, lastUsedAt]));
 }

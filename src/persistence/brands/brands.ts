@@ -1,88 +1,27 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
-/**
- * A brand as stored: the password is sealed, and `smtpKey` is the name of the key that sealed it. The client secret and the refresh
- * token are sealed, too, with that name in front.
- */
-export interface BrandRow {
-  id: number;
-  slug: string;
-  name: string;
-  isDefault: boolean;
-  primaryColor: string | null;
-  backgroundColor: string | null;
-  logoUrl: string | null;
-  iconUrl: string | null;
-  footerText: string | null;
-  emailFrom: string | null;
-  emailFromName: string | null;
-  smtpHost: string | null;
-  smtpPort: number | null;
-  smtpSecure: boolean;
-  smtpAllowInsecure: boolean;
-  smtpUser: string | null;
-  smtpPassword: string | null;
-  smtpKey: string | null;
-  smtpAuth: 'password' | 'oauth2';
-  smtpTokenUrl: string | null;
-  smtpClientId: string | null;
-  smtpClientSecret: string | null;
-  smtpScope: string | null;
-  smtpRefreshToken: string | null;
-  idpOrgId: string | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
+export type BrandRow = Row<'brand'>;
 
 /** The writable columns. */
 export type BrandChange = Partial<Omit<BrandRow, 'id' | 'slug' | 'createdAt' | 'updatedAt'>>;
 
-const COLUMNS = [
-  'id',
-  'slug',
-  'name',
-  'is_default as isDefault',
-  'primary_color as primaryColor',
-  'background_color as backgroundColor',
-  'logo_url as logoUrl',
-  'icon_url as iconUrl',
-  'footer_text as footerText',
-  'email_from as emailFrom',
-  'email_from_name as emailFromName',
-  'smtp_host as smtpHost',
-  'smtp_port as smtpPort',
-  'smtp_secure as smtpSecure',
-  'smtp_allow_insecure as smtpAllowInsecure',
-  'smtp_user as smtpUser',
-  'smtp_password as smtpPassword',
-  'smtp_key as smtpKey',
-  'smtp_auth as smtpAuth',
-  'smtp_token_url as smtpTokenUrl',
-  'smtp_client_id as smtpClientId',
-  'smtp_client_secret as smtpClientSecret',
-  'smtp_scope as smtpScope',
-  'smtp_refresh_token as smtpRefreshToken',
-  'idp_org_id as idpOrgId',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
-] as const;
-
 /** Every brand, by slug. */
 export async function listBrands(tx: Tx): Promise<BrandRow[]> {
-  return await tx.kysely.selectFrom('brand').select(COLUMNS).orderBy('slug').execute();
+  return await tx.kysely.selectFrom('brand').selectAll().orderBy('slug').execute();
 }
 
 export async function findBrand(tx: Tx, id: number): Promise<BrandRow | undefined> {
-  return await tx.kysely.selectFrom('brand').select(COLUMNS).where('id', '=', id).executeTakeFirst();
+  return await tx.kysely.selectFrom('brand').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
 export async function findDefaultBrand(tx: Tx): Promise<BrandRow | undefined> {
-  return await tx.kysely.selectFrom('brand').select(COLUMNS).where('is_default', '=', true).executeTakeFirst();
+  return await tx.kysely.selectFrom('brand').selectAll().where('isDefault', '=', true).executeTakeFirst();
 }
 
 export async function findBrandOfOrganization(tx: Tx, orgId: string): Promise<BrandRow | undefined> {
-  return await tx.kysely.selectFrom('brand').select(COLUMNS).where('idp_org_id', '=', orgId).executeTakeFirst();
+  return await tx.kysely.selectFrom('brand').selectAll().where('idpOrgId', '=', orgId).executeTakeFirst();
 }
 
 /**
@@ -95,7 +34,7 @@ export async function lockBrands(tx: Tx): Promise<void> {
 
 /** One brand, locked until the transaction ends against new references to it. After `lockBrands`. */
 export async function lockBrand(tx: Tx, id: number): Promise<BrandRow | undefined> {
-  return await tx.kysely.selectFrom('brand').select(COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst();
+  return await tx.kysely.selectFrom('brand').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
 /** Another brand with the slug or the organization; after `lockBrands` none can appear. */
@@ -105,14 +44,14 @@ export async function findTaken(
 ): Promise<{ slug: string; idpOrgId: string | null } | undefined> {
   return await tx.kysely
     .selectFrom('brand')
-    .select(['slug', 'idp_org_id as idpOrgId'])
-    .where((eb) => eb.or([eb('slug', '=', slug), eb('idp_org_id', '=', idpOrgId)]))
+    .select(['slug', 'idpOrgId'])
+    .where((eb) => eb.or([eb('slug', '=', slug), eb('idpOrgId', '=', idpOrgId)]))
     .where((eb) => (id === null ? eb.lit(true) : eb('id', '<>', id)))
     .executeTakeFirst();
 }
 
 export async function insertBrand(tx: Tx, brand: { slug: string; name: string }): Promise<BrandRow> {
-  return await tx.kysely.insertInto('brand').values(brand).returning(COLUMNS).executeTakeFirstOrThrow();
+  return await tx.kysely.insertInto('brand').values(brand).returningAll().executeTakeFirstOrThrow();
 }
 
 /** Creates the default brand if no brand exists. */
@@ -124,17 +63,11 @@ export async function ensureDefaultBrand(tx: Tx, brand: { slug: string; name: st
 }
 
 export async function updateBrand(tx: Tx, id: number, change: BrandChange): Promise<BrandRow> {
-  const columns = Object.fromEntries(
-    Object.entries(change).map(([name, value]) => [
-      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      value,
-    ]),
-  );
   return await tx.kysely
     .updateTable('brand')
-    .set({ ...columns, updated_at: sql<Date>`now()` })
+    .set({ ...change, updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
-    .returning(COLUMNS)
+    .returningAll()
     .executeTakeFirstOrThrow();
 }
 
@@ -142,19 +75,19 @@ export async function updateBrand(tx: Tx, id: number, change: BrandChange): Prom
 export async function makeDefault(tx: Tx, id: number): Promise<void> {
   await tx.kysely
     .updateTable('brand')
-    .set({ is_default: false, updated_at: sql<Date>`now()` })
-    .where('is_default', '=', true)
+    .set({ isDefault: false, updatedAt: sql<Date>`now()` })
+    .where('isDefault', '=', true)
     .where('id', '<>', id)
     .execute();
-  await tx.kysely.updateTable('brand').set({ is_default: true }).where('id', '=', id).execute();
+  await tx.kysely.updateTable('brand').set({ isDefault: true }).where('id', '=', id).execute();
 }
 
 /** Whether a profile uses it. After `lockBrand` no further profile can. */
 export async function isBrandInUse(tx: Tx, id: number): Promise<boolean> {
   const user = await tx.kysely
     .selectFrom('profile')
-    .select('person_id')
-    .where('brand_id', '=', id)
+    .select('personId')
+    .where('brandId', '=', id)
     .limit(1)
     .executeTakeFirst();
   return user !== undefined;
@@ -183,17 +116,17 @@ export interface SealedSecrets {
 export async function listSealed(tx: Tx): Promise<SealedSecrets[]> {
   return await tx.kysely
     .selectFrom('brand as b')
-    .leftJoin('brand_refresh as r', 'r.brand_id', 'b.id')
+    .leftJoin('brand_refresh as r', 'r.brandId', 'b.id')
     .select([
       'b.id',
       'b.slug',
-      'b.smtp_key as key',
-      'b.smtp_password as password',
-      'b.smtp_token_url as tokenUrl',
-      'b.smtp_client_id as clientId',
-      'b.smtp_client_secret as clientSecret',
-      'b.smtp_refresh_token as refreshToken',
-      'r.refresh_token as renewedToken',
+      'b.smtpKey as key',
+      'b.smtpPassword as password',
+      'b.smtpTokenUrl as tokenUrl',
+      'b.smtpClientId as clientId',
+      'b.smtpClientSecret as clientSecret',
+      'b.smtpRefreshToken as refreshToken',
+      'r.refreshToken as renewedToken',
     ])
     .where(
       sql<boolean>`coalesce(b.smtp_password, b.smtp_client_secret, b.smtp_refresh_token, r.refresh_token) is not null`,
@@ -204,14 +137,10 @@ export async function listSealed(tx: Tx): Promise<SealedSecrets[]> {
 
 /** Keeps this text as what a token endpoint gave in place of a brand's refresh token, sealed; null for none. After `lockBrands`. */
 export async function keepRenewed(tx: Tx, id: number, renewedToken: string | null): Promise<void> {
-  await tx.kysely
-    .updateTable('brand_refresh')
-    .set({ refresh_token: renewedToken })
-    .where('brand_id', '=', id)
-    .execute();
+  await tx.kysely.updateTable('brand_refresh').set({ refreshToken: renewedToken }).where('brandId', '=', id).execute();
 }
 
 /** Forgets what a token endpoint gave in place of a brand's refresh token. */
 export async function forgetRenewed(tx: Tx, id: number): Promise<void> {
-  await tx.kysely.deleteFrom('brand_refresh').where('brand_id', '=', id).execute();
+  await tx.kysely.deleteFrom('brand_refresh').where('brandId', '=', id).execute();
 }

@@ -9,9 +9,9 @@ export interface AppAdminRow {
 export async function listAppAdmins(tx: Tx, app: number): Promise<AppAdminRow[]> {
   return await tx.kysely
     .selectFrom('app_admin as m')
-    .innerJoin('person as p', 'p.id', 'm.person_id')
-    .select(['p.email', 'm.created_at as createdAt'])
-    .where('m.application_id', '=', app)
+    .innerJoin('person as p', 'p.id', 'm.personId')
+    .select(['p.email', 'm.createdAt'])
+    .where('m.applicationId', '=', app)
     .orderBy('p.email')
     .execute();
 }
@@ -20,30 +20,30 @@ export async function listAppAdmins(tx: Tx, app: number): Promise<AppAdminRow[]>
 export async function findAppAdmin(tx: Tx, app: number, person: number): Promise<Date | undefined> {
   const row = await tx.kysely
     .selectFrom('app_admin')
-    .select('created_at')
-    .where('application_id', '=', app)
-    .where('person_id', '=', person)
+    .select('createdAt')
+    .where('applicationId', '=', app)
+    .where('personId', '=', person)
     .executeTakeFirst();
-  return row?.created_at;
+  return row?.createdAt;
 }
 
 /** Since when; undefined when the person was an administrator already. */
 export async function insertAppAdmin(tx: Tx, app: number, person: number): Promise<Date | undefined> {
   const row = await tx.kysely
     .insertInto('app_admin')
-    .values({ application_id: app, person_id: person })
-    .onConflict((oc) => oc.columns(['person_id', 'application_id']).doNothing())
-    .returning('created_at')
+    .values({ applicationId: app, personId: person })
+    .onConflict((oc) => oc.columns(['personId', 'applicationId']).doNothing())
+    .returning('createdAt')
     .executeTakeFirst();
-  return row?.created_at;
+  return row?.createdAt;
 }
 
 /** Whether there was one to remove. */
 export async function deleteAppAdmin(tx: Tx, app: number, person: number): Promise<boolean> {
   const { numDeletedRows } = await tx.kysely
     .deleteFrom('app_admin')
-    .where('application_id', '=', app)
-    .where('person_id', '=', person)
+    .where('applicationId', '=', app)
+    .where('personId', '=', person)
     .executeTakeFirstOrThrow();
   return numDeletedRows > 0n;
 }

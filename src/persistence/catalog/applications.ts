@@ -114,7 +114,7 @@ export async function insertApplication(tx: Tx, app: ApplicationFields & { code:
   const { code, name, description, strictCodes } = app;
   const row = await tx.kysely
     .insertInto('application')
-    .values({ code, name, description, strict_codes: strictCodes })
+    .values({ code, name, description, strictCodes })
     .onConflict((oc) => oc.column('code').doNothing())
     .returning('id')
     .executeTakeFirst();
@@ -128,7 +128,7 @@ export async function updateApplication(
 ): Promise<void> {
   await tx.kysely
     .updateTable('application')
-    .set({ name, description, strict_codes: strictCodes, updated_at: sql<Date>`now()` })
+    .set({ name, description, strictCodes, updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
 }
@@ -185,10 +185,6 @@ export async function holdersOfResource(
 
 /** When the application was created; undefined for an unknown one. */
 export async function findApplicationBirth(tx: Tx, code: string): Promise<Date | undefined> {
-  const row = await tx.kysely
-    .selectFrom('application')
-    .select('created_at')
-    .where('code', '=', code)
-    .executeTakeFirst();
-  return row?.created_at;
+  const row = await tx.kysely.selectFrom('application').select('createdAt').where('code', '=', code).executeTakeFirst();
+  return row?.createdAt;
 }

@@ -72,7 +72,7 @@ export async function holdRole(tx: Tx, app: number, id: number): Promise<Assigne
   return await tx.kysely
     .selectFrom('role')
     .select(['id', 'code', 'name', 'description'])
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .where('id', '=', id)
     .forKeyShare()
     .executeTakeFirst();
@@ -100,17 +100,17 @@ export async function replaceUserRoles(tx: Tx, app: number, person: number, ids:
 export async function insertUserRole(tx: Tx, app: number, person: number, role: number): Promise<void> {
   await tx.kysely
     .insertInto('user_role')
-    .values({ person_id: person, application_id: app, role_id: role })
-    .onConflict((oc) => oc.columns(['person_id', 'application_id', 'role_id']).doNothing())
+    .values({ personId: person, applicationId: app, roleId: role })
+    .onConflict((oc) => oc.columns(['personId', 'applicationId', 'roleId']).doNothing())
     .execute();
 }
 
 export async function deleteUserRole(tx: Tx, app: number, person: number, role: number): Promise<void> {
   await tx.kysely
     .deleteFrom('user_role')
-    .where('person_id', '=', person)
-    .where('application_id', '=', app)
-    .where('role_id', '=', role)
+    .where('personId', '=', person)
+    .where('applicationId', '=', app)
+    .where('roleId', '=', role)
     .execute();
 }
 

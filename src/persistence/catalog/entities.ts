@@ -23,11 +23,11 @@ const COLUMNS = [
   'code',
   'name',
   'description',
-  'id_label as idLabel',
-  'list_endpoint as listEndpoint',
-  'list_search as listSearch',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
+  'idLabel',
+  'listEndpoint',
+  'listSearch',
+  'createdAt',
+  'updatedAt',
 ] as const;
 
 /** An application's catalog, by code. */
@@ -35,7 +35,7 @@ export async function listEntities(tx: Tx, app: number): Promise<EntityRecord[]>
   return await tx.kysely
     .selectFrom('entity')
     .select(COLUMNS)
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .orderBy('code')
     .execute();
 }
@@ -45,7 +45,7 @@ export async function findEntity(tx: Tx, app: string, code: string): Promise<Ent
   return await tx.kysely
     .selectFrom('entity')
     .select(COLUMNS)
-    .where('application_id', '=', (eb) => eb.selectFrom('application').select('id').where('code', '=', app))
+    .where('applicationId', '=', (eb) => eb.selectFrom('application').select('id').where('code', '=', app))
     .where('code', '=', code)
     .executeTakeFirst();
 }
@@ -55,7 +55,7 @@ export async function lockEntity(tx: Tx, app: number, id: number): Promise<Entit
   return await tx.kysely
     .selectFrom('entity')
     .select(COLUMNS)
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();
@@ -65,8 +65,8 @@ export async function lockEntity(tx: Tx, app: number, id: number): Promise<Entit
 export async function insertEntity(tx: Tx, app: number, fields: EntityFields): Promise<EntityRecord | undefined> {
   return await tx.kysely
     .insertInto('entity')
-    .values({ application_id: app, ...columns(fields) })
-    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .values({ applicationId: app, ...fields })
+    .onConflict((oc) => oc.columns(['applicationId', 'code']).doNothing())
     .returning(COLUMNS)
     .executeTakeFirst();
 }
@@ -80,7 +80,7 @@ export async function updateEntity(
 ): Promise<EntityRecord | undefined> {
   return await tx.kysely
     .updateTable('entity')
-    .set({ ...columns(fields), updated_at: sql<Date>`now()` })
+    .set({ ...fields, updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
     .where((eb) =>
       eb.not(
@@ -88,7 +88,7 @@ export async function updateEntity(
           eb
             .selectFrom('entity as other')
             .select('other.id')
-            .where('other.application_id', '=', app)
+            .where('other.applicationId', '=', app)
             .where('other.code', '=', fields.code)
             .where('other.id', '<>', id),
         ),
@@ -106,14 +106,10 @@ export async function deleteEntity(tx: Tx, id: number): Promise<void> {
 export async function isResourceTypeUsed(tx: Tx, app: number, code: string): Promise<boolean> {
   const row = await tx.kysely
     .selectFrom('resource_override')
-    .select('permission_id')
-    .where('application_id', '=', app)
-    .where('resource_type', '=', code)
+    .select('permissionId')
+    .where('applicationId', '=', app)
+    .where('resourceType', '=', code)
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
-}
-
-function columns({ idLabel, listEndpoint, listSearch, ...rest }: EntityFields) {
-  return { ...rest, id_label: idLabel, list_endpoint: listEndpoint, list_search: listSearch };
 }

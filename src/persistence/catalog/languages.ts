@@ -8,7 +8,7 @@ export interface LanguageRow {
   fallback: string | null;
 }
 
-const COLUMNS = ['code', 'name', 'native_name as nativeName', 'fallback'] as const;
+const COLUMNS = ['code', 'name', 'nativeName', 'fallback'] as const;
 
 /** The registry, by code. */
 export async function listLanguages(tx: Tx): Promise<LanguageRow[]> {
@@ -45,7 +45,7 @@ export async function insertLanguage(
 ): Promise<LanguageRow | undefined> {
   return await tx.kysely
     .insertInto('language')
-    .values({ ...language, native_name: nativeName })
+    .values({ ...language, nativeName })
     .onConflict((oc) => oc.column('code').doNothing())
     .returning(COLUMNS)
     .executeTakeFirst();
@@ -58,7 +58,7 @@ export async function updateLanguage(
 ): Promise<LanguageRow> {
   return await tx.kysely
     .updateTable('language')
-    .set({ name, native_name: nativeName, fallback })
+    .set({ name, nativeName, fallback })
     .where('code', '=', code)
     .returning(COLUMNS)
     .executeTakeFirstOrThrow();

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { FIXED_SWITCHES, TYPE_SWITCHES } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
-import { type Column, columnOf, listed, replaced } from './columns.ts';
+import { columnOf, listed, replaced } from './columns.ts';
 import { PAGE, pages, turn } from './manifest-read.ts';
 import type { NotificationTypeRow } from './manifest-records.ts';
 import { expectRows } from './touched.ts';
@@ -26,24 +26,15 @@ export type SystemType = Omit<NotificationTypeRow, 'system'>;
 const TEXTS = ['name', 'description', 'emailFromName'] as const;
 const FIELDS = [...TEXTS, ...TYPE_SWITCHES];
 
-const MANIFEST_COLUMNS = [
-  'code',
-  'name',
-  'description',
-  ...TYPE_SWITCHES.map((field) => sql.ref<boolean>(columnOf(field)).as(field)),
-  'system',
-  'email_from_name as emailFromName',
-] as const;
-const COLUMNS = ['id', ...MANIFEST_COLUMNS, 'created_at as createdAt', 'updated_at as updatedAt'] as const;
+const MANIFEST_COLUMNS = ['code', 'name', 'description', ...TYPE_SWITCHES, 'system', 'emailFromName'] as const;
+const COLUMNS = ['id', ...MANIFEST_COLUMNS, 'createdAt', 'updatedAt'] as const;
 
-type Values = { [Field in keyof TypeFields as Column<Field>]: TypeFields[Field] };
-
-function valuesOf(fields: TypeFields): Values {
-  return Object.fromEntries(FIELDS.map((field) => [columnOf(field), fields[field]])) as Values;
+function valuesOf(fields: TypeFields): TypeFields {
+  return Object.fromEntries(FIELDS.map((field) => [field, fields[field]])) as unknown as TypeFields;
 }
 
 function types({ kysely }: Tx, app: number) {
-  return kysely.selectFrom('notification_type').select(COLUMNS).where('application_id', '=', app);
+  return kysely.selectFrom('notification_type').select(COLUMNS).where('applicationId', '=', app);
 }
 
 /** An application's notification types, by code. */
@@ -73,7 +64,7 @@ export async function readTypeTexts(
   return await tx.kysely
     .selectFrom('notification_type')
     .select(['code', 'name', 'description'])
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .orderBy('code')
     .execute();
 }
@@ -83,7 +74,7 @@ export function readNotificationTypes(tx: Tx, app: number): AsyncGenerator<Notif
   const types = tx.kysely
     .selectFrom('notification_type')
     .select(MANIFEST_COLUMNS)
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .orderBy('code');
   return pages(tx, sql<NotificationTypeRow>`${types}`);
 }
@@ -96,8 +87,8 @@ export async function insertType(
 ): Promise<TypeRow | undefined> {
   return await tx.kysely
     .insertInto('notification_type')
-    .values({ application_id: app, code, system, ...valuesOf(fields) })
-    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .values({ applicationId: app, code, system, ...valuesOf(fields) })
+    .onConflict((oc) => oc.columns(['applicationId', 'code']).doNothing())
     .returning(COLUMNS)
     .executeTakeFirst();
 }
@@ -105,7 +96,7 @@ export async function insertType(
 export async function updateType(tx: Tx, id: number, fields: TypeFields): Promise<TypeRow> {
   return await tx.kysely
     .updateTable('notification_type')
-    .set({ ...valuesOf(fields), updated_at: sql<Date>`now()` })
+    .set({ ...valuesOf(fields), updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
     .returning(COLUMNS)
     .executeTakeFirstOrThrow();
@@ -136,7 +127,7 @@ export async function usedNotificationTypes(
     const types = await tx.kysely
       .selectFrom('notification_type')
       .select(['id', 'code'])
-      .where('application_id', '=', app)
+      .where('applicationId', '=', app)
       .where('code', 'in', codes.slice(at, at + PAGE))
       .execute();
     // One by one, and only for types that are removed: for all in one statement the planner would read whole tables.
@@ -187,7 +178,7 @@ export async function ensureSystemType({ kysely }: Tx, app: number, type: System
   const values = valuesOf(type);
   const fixed = [...FIXED_SWITCHES.map(columnOf), 'system'];
   await sql`
-    insert into notification_type as t (application_id, code, system, ${listed(Object.keys(values))})
+    insert into notification_type as t (application_id, code, system, ${listed(FIELDS.map(columnOf))})
     values (${app}, ${type.code}, true, ${sql.join(Object.values(values))})
     on conflict (application_id, code) do update set ${replaced(fixed)}
     where (${listed(fixed, 't')}) is distinct from (${listed(fixed, 'excluded')})`.execute(kysely);

@@ -118,7 +118,7 @@ export async function holdResourceType(tx: Tx, app: number, type: string): Promi
   const held = await tx.kysely
     .selectFrom('entity')
     .select('id')
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .where('code', '=', type)
     .forKeyShare()
     .executeTakeFirst();
@@ -126,7 +126,7 @@ export async function holdResourceType(tx: Tx, app: number, type: string): Promi
   const any = await tx.kysely
     .selectFrom('entity')
     .select('id')
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .limit(1)
     .executeTakeFirst();
   return any === undefined;

@@ -22,11 +22,11 @@ const COLUMNS = [
   'code',
   'tiered',
   'description',
-  'group_name as groupName',
-  'parent_id as parentPermissionId',
+  'groupName',
+  'parentId as parentPermissionId',
   'global',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
+  'createdAt',
+  'updatedAt',
 ] as const;
 
 /** An application's permissions, by code. */
@@ -34,7 +34,7 @@ export async function listPermissions(tx: Tx, app: number): Promise<PermissionRe
   return await tx.kysely
     .selectFrom('permission')
     .select(COLUMNS)
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .orderBy('code')
     .execute();
 }
@@ -49,7 +49,7 @@ export async function findPermissions(
   const rows = await tx.kysely
     .selectFrom('permission')
     .select(['id', 'code', 'tiered', 'global'])
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .where('id', 'in', [...new Set(ids)])
     .execute();
   return new Map(rows.map(({ id, ...permission }) => [id, permission]));
@@ -60,7 +60,7 @@ export async function lockPermission(tx: Tx, app: number, id: number): Promise<P
   return await tx.kysely
     .selectFrom('permission')
     .select(COLUMNS)
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();
@@ -74,8 +74,8 @@ export async function insertPermission(
 ): Promise<PermissionRecord | undefined> {
   return await tx.kysely
     .insertInto('permission')
-    .values({ application_id: app, code, ...columns(fields) })
-    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .values({ applicationId: app, code, ...valuesOf(fields) })
+    .onConflict((oc) => oc.columns(['applicationId', 'code']).doNothing())
     .returning(COLUMNS)
     .executeTakeFirst();
 }
@@ -83,7 +83,7 @@ export async function insertPermission(
 export async function updatePermission(tx: Tx, id: number, fields: PermissionFields): Promise<PermissionRecord> {
   return await tx.kysely
     .updateTable('permission')
-    .set({ ...columns(fields), updated_at: sql<Date>`now()` })
+    .set({ ...valuesOf(fields), updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
     .returning(COLUMNS)
     .executeTakeFirstOrThrow();
@@ -116,6 +116,6 @@ export async function isPermissionUsed(tx: Tx, app: number, id: number): Promise
   return rows[0]?.used ?? false;
 }
 
-function columns({ groupName, parentPermissionId, ...rest }: PermissionFields) {
-  return { ...rest, group_name: groupName, parent_id: parentPermissionId };
+function valuesOf({ parentPermissionId, ...rest }: PermissionFields) {
+  return { ...rest, parentId: parentPermissionId };
 }

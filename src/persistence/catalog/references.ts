@@ -11,7 +11,7 @@ export async function idsByCode(
   const rows = await tx.kysely
     .selectFrom(table)
     .select(['id', 'code'])
-    .where('application_id', '=', (eb) => eb.selectFrom('application').select('id').where('code', '=', app))
+    .where('applicationId', '=', (eb) => eb.selectFrom('application').select('id').where('code', '=', app))
     .where('code', 'in', [...new Set(codes)])
     .execute();
   return new Map(rows.map(({ id, code }) => [code, id]));

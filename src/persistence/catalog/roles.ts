@@ -30,11 +30,11 @@ export interface RoleLevel {
   level: GrantedLevel;
 }
 
-const COLUMNS = ['id', 'code', 'name', 'description', 'created_at as createdAt', 'updated_at as updatedAt'] as const;
+const COLUMNS = ['id', 'code', 'name', 'description', 'createdAt', 'updatedAt'] as const;
 
 /** An application's roles, by code. */
 export async function listRoles(tx: Tx, app: number): Promise<RoleRow[]> {
-  return await tx.kysely.selectFrom('role').select(COLUMNS).where('application_id', '=', app).orderBy('code').execute();
+  return await tx.kysely.selectFrom('role').select(COLUMNS).where('applicationId', '=', app).orderBy('code').execute();
 }
 
 /** One role of the application, locked against other writes until the transaction ends. */
@@ -42,7 +42,7 @@ export async function lockRole(tx: Tx, app: number, id: number): Promise<RoleRow
   return await tx.kysely
     .selectFrom('role')
     .select(COLUMNS)
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();
@@ -56,8 +56,8 @@ export async function insertRole(
 ): Promise<RoleRow | undefined> {
   return await tx.kysely
     .insertInto('role')
-    .values({ application_id: app, ...role })
-    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .values({ applicationId: app, ...role })
+    .onConflict((oc) => oc.columns(['applicationId', 'code']).doNothing())
     .returning(COLUMNS)
     .executeTakeFirst();
 }
@@ -65,7 +65,7 @@ export async function insertRole(
 export async function updateRole(tx: Tx, id: number, change: Pick<RoleRow, 'name' | 'description'>): Promise<RoleRow> {
   return await tx.kysely
     .updateTable('role')
-    .set({ ...change, updated_at: sql<Date>`now()` })
+    .set({ ...change, updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
     .returning(COLUMNS)
     .executeTakeFirstOrThrow();
@@ -81,16 +81,16 @@ export async function readRolePermissions(tx: Tx, app: number, id: number): Prom
   const role = await tx.kysely
     .selectFrom('role')
     .select('id')
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .where('id', '=', id)
     .executeTakeFirst();
   if (role === undefined) return undefined;
   const rows = await tx.kysely
     .selectFrom('role_permission as rp')
-    .innerJoin('permission as p', 'p.id', 'rp.permission_id')
-    .select(['rp.permission_id as permissionId', 'p.code', 'rp.tiered', 'rp.level'])
-    .where('rp.application_id', '=', app)
-    .where('rp.role_id', '=', id)
+    .innerJoin('permission as p', 'p.id', 'rp.permissionId')
+    .select(['rp.permissionId', 'p.code', 'rp.tiered', 'rp.level'])
+    .where('rp.applicationId', '=', app)
+    .where('rp.roleId', '=', id)
     .orderBy('p.code')
     .execute();
   return rows.map((row) => ({ ...row, level: row.level as GrantedLevel }));
@@ -122,10 +122,10 @@ export async function replaceRolePermissions(
 export async function listRoleLevels(tx: Tx, app: number): Promise<RoleLevel[]> {
   const rows = await tx.kysely
     .selectFrom('role_permission')
-    .select(['role_id as roleId', 'permission_id as permissionId', 'level'])
-    .where('application_id', '=', app)
-    .orderBy('role_id')
-    .orderBy('permission_id')
+    .select(['roleId', 'permissionId', 'level'])
+    .where('applicationId', '=', app)
+    .orderBy('roleId')
+    .orderBy('permissionId')
     .execute();
   return rows.map((row) => ({ ...row, level: row.level as GrantedLevel }));
 }

@@ -14,7 +14,7 @@ export interface LanguageSeed {
 export async function insertLanguages(tx: Tx, languages: readonly LanguageSeed[]): Promise<void> {
   await tx.kysely
     .insertInto('language')
-    .values(languages.map(({ nativeName, ...language }) => ({ ...language, native_name: nativeName })))
+    .values(languages.map(({ nativeName, ...language }) => ({ ...language, nativeName })))
     .onConflict((oc) => oc.column('code').doNothing())
     .execute();
 }
@@ -56,12 +56,12 @@ export async function ensureApplication(
 /** True when it was created now. */
 export async function ensureEntity(
   tx: Tx,
-  entity: { application_id: number; code: string; name: string; description: string; id_label: string },
+  entity: { applicationId: number; code: string; name: string; description: string; idLabel: string },
 ): Promise<boolean> {
   const made = await tx.kysely
     .insertInto('entity')
     .values(entity)
-    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .onConflict((oc) => oc.columns(['applicationId', 'code']).doNothing())
     .returning('id')
     .executeTakeFirst();
   return made !== undefined;
@@ -71,18 +71,18 @@ export async function ensureEntity(
 export async function ensurePermission(
   tx: Tx,
   permission: {
-    application_id: number;
+    applicationId: number;
     code: string;
     description: string;
     tiered: boolean;
     global: boolean;
-    group_name: string;
+    groupName: string;
   },
 ): Promise<boolean> {
   const made = await tx.kysely
     .insertInto('permission')
     .values(permission)
-    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .onConflict((oc) => oc.columns(['applicationId', 'code']).doNothing())
     .returning('id')
     .executeTakeFirst();
   return made !== undefined;
@@ -91,13 +91,13 @@ export async function ensurePermission(
 /** Creates the role with its permissions (code to level); an existing role stays as administrators left it. */
 export async function ensureRole(
   tx: Tx,
-  role: { application_id: number; code: string; description: string },
+  role: { applicationId: number; code: string; description: string },
   permissions: ReadonlyMap<string, number>,
 ): Promise<boolean> {
   const made = await tx.kysely
     .insertInto('role')
     .values(role)
-    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .onConflict((oc) => oc.columns(['applicationId', 'code']).doNothing())
     .returning('id')
     .executeTakeFirst();
   if (made === undefined) return false;
@@ -105,7 +105,7 @@ export async function ensureRole(
     insert into role_permission (application_id, role_id, permission_id, tiered, level)
     select p.application_id, ${made.id}, p.id, p.tiered, wanted.level
     from unnest(${[...permissions.keys()]}::text[], ${[...permissions.values()]}::smallint[]) as wanted (code, level)
-    join permission p on p.application_id = ${role.application_id} and p.code = wanted.code
+    join permission p on p.application_id = ${role.applicationId} and p.code = wanted.code
   `.execute(tx.kysely);
   return true;
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { OPTIONAL_PARTS, TEMPLATE_PART_NAMES, type TemplateWords } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
-import { type Column, columnOf, listed, replaced } from './columns.ts';
+import { columnOf, listed, replaced } from './columns.ts';
 import type { TemplateContent } from './manifest-records.ts';
 import { expectRows } from './touched.ts';
 
@@ -25,24 +25,20 @@ const CONTENT = [
   't.locale',
   't.subject',
   't.html',
-  ...OPTIONAL_PARTS.map((part) => sql.ref<string | null>(`t.${columnOf(part)}`).as(part)),
-  't.required_variables as requiredVariables',
+  ...OPTIONAL_PARTS.map((part) => `t.${part}` as const),
+  't.requiredVariables',
 ] as const;
 
 function contents({ kysely }: Tx, app: number) {
   return kysely
     .selectFrom('template as t')
-    .innerJoin('notification_type as n', 'n.id', 't.notification_type_id')
+    .innerJoin('notification_type as n', 'n.id', 't.notificationTypeId')
     .select(CONTENT)
-    .where('t.application_id', '=', app);
+    .where('t.applicationId', '=', app);
 }
 
 function templates(tx: Tx, app: number) {
-  return contents(tx, app).select([
-    't.notification_type_id as notificationTypeId',
-    't.created_at as createdAt',
-    't.updated_at as updatedAt',
-  ]);
+  return contents(tx, app).select(['t.notificationTypeId', 't.createdAt', 't.updatedAt']);
 }
 
 /** An application's templates, by type, key and language. */
@@ -56,7 +52,7 @@ export async function findTemplate(tx: Tx, app: number, id: number): Promise<Tem
 
 /** Every variant of a template. */
 export async function findVariants(tx: Tx, app: number, type: number, key: string): Promise<TemplateRow[]> {
-  return await templates(tx, app).where('t.notification_type_id', '=', type).where('t.key', '=', key).execute();
+  return await templates(tx, app).where('t.notificationTypeId', '=', type).where('t.key', '=', key).execute();
 }
 
 /** Locked against other writes until the transaction ends. */
@@ -72,8 +68,8 @@ export async function insertTemplate(
 ): Promise<number | undefined> {
   const row = await tx.kysely
     .insertInto('template')
-    .values({ application_id: app, key, ...valuesOf(fields) })
-    .onConflict((oc) => oc.columns(['notification_type_id', 'key', 'locale']).doNothing())
+    .values({ applicationId: app, key, ...valuesOf(fields) })
+    .onConflict((oc) => oc.columns(['notificationTypeId', 'key', 'locale']).doNothing())
     .returning('id')
     .executeTakeFirst();
   return row?.id;
@@ -85,7 +81,7 @@ export async function updateTemplate(tx: Tx, id: number, fields: TemplateFields 
   const rival = await tx.kysely
     .selectFrom('template')
     .select('id')
-    .where('notification_type_id', '=', fields.notificationTypeId)
+    .where('notificationTypeId', '=', fields.notificationTypeId)
     .where('key', '=', fields.key)
     .where('locale', '=', fields.locale)
     .where('id', '<>', id)
@@ -93,7 +89,7 @@ export async function updateTemplate(tx: Tx, id: number, fields: TemplateFields 
   if (rival !== undefined) return false;
   await tx.kysely
     .updateTable('template')
-    .set({ ...valuesOf(fields), updated_at: sql<Date>`now()` })
+    .set({ ...valuesOf(fields), updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
     .execute();
   return true;
@@ -103,14 +99,13 @@ export async function deleteTemplate(tx: Tx, id: number): Promise<void> {
   await tx.kysely.deleteFrom('template').where('id', '=', id).execute();
 }
 
-type Words = { [Part in keyof TemplateWords as Column<Part>]: TemplateWords[Part] };
-
-function valuesOf(fields: TemplateFields) {
+function valuesOf({ notificationTypeId, locale, requiredVariables, ...fields }: TemplateFields) {
+  const words = TEMPLATE_PART_NAMES.map((part) => [part, fields[part]]);
   return {
-    notification_type_id: fields.notificationTypeId,
-    locale: fields.locale,
-    ...(Object.fromEntries(TEMPLATE_PART_NAMES.map((part) => [columnOf(part), fields[part]])) as Words),
-    required_variables: sql<string[]>`${fields.requiredVariables}::text[]`,
+    notificationTypeId,
+    locale,
+    ...(Object.fromEntries(words) as TemplateWords),
+    requiredVariables: sql<string[]>`${requiredVariables}::text[]`,
   };
 }
 

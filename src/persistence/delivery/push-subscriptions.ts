@@ -31,21 +31,14 @@ export interface NewPushSubscription {
   vapidKey: string;
 }
 
-const OWNER_COLUMNS = [
-  'id',
-  'endpoint',
-  'device_label as deviceLabel',
-  'last_used_at as lastUsedAt',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
-] as const;
+const OWNER_COLUMNS = ['id', 'endpoint', 'deviceLabel', 'lastUsedAt', 'createdAt', 'updatedAt'] as const;
 
 /** A person's subscriptions, oldest first. */
 export async function listSubscriptions(tx: Tx, email: string): Promise<PushSubscriptionRow[]> {
   return await tx.kysely
     .selectFrom('push_subscription')
     .select(OWNER_COLUMNS)
-    .where('person_id', '=', (eb) => eb.selectFrom('person').select('id').where('email', '=', email))
+    .where('personId', '=', (eb) => eb.selectFrom('person').select('id').where('email', '=', email))
     .orderBy('id')
     .execute();
 }

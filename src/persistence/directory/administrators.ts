@@ -4,7 +4,7 @@ import type { Tx } from '../database.ts';
 export async function isAppAdmin(tx: Tx, email: string): Promise<boolean> {
   const row = await tx.kysely
     .selectFrom('person as p')
-    .innerJoin('app_admin as a', 'a.person_id', 'p.id')
+    .innerJoin('app_admin as a', 'a.personId', 'p.id')
     .select('p.id')
     .where('p.email', '=', email)
     .limit(1)

@@ -145,7 +145,7 @@ export async function beginErasure(
 ): Promise<number> {
   const { id } = await tx.kysely
     .insertInto('erasure')
-    .values({ person_id: person, pseudonym, email, removed: JSON.stringify(removed) })
+    .values({ personId: person, pseudonym, email, removed: JSON.stringify(removed) })
     .returning('id')
     .executeTakeFirstOrThrow();
   if (person !== null) await tx.kysely.deleteFrom('person').where('id', '=', person).execute();
@@ -159,18 +159,18 @@ export async function findErasure(
 ): Promise<{ id: number; finished: boolean } | undefined> {
   const row = await kysely
     .selectFrom('erasure')
-    .select(['id', 'finished_at'])
+    .select(['id', 'finishedAt'])
     .where('pseudonym', '=', pseudonym)
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return row === undefined ? undefined : { id: row.id, finished: row.finished_at !== null };
+  return row === undefined ? undefined : { id: row.id, finished: row.finishedAt !== null };
 }
 
 export async function readErasure({ kysely }: Tx, id: number): Promise<ErasureRow> {
   const row = await kysely
     .selectFrom('erasure')
-    .select(['pseudonym', 'removed', 'started_at as startedAt', 'finished_at as finishedAt'])
+    .select(['pseudonym', 'removed', 'startedAt', 'finishedAt'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
   return { ...row, removed: { ...none(), ...(row.removed as Partial<Removed>) } };
@@ -191,11 +191,11 @@ export async function continueErasure(tx: Tx, id: number): Promise<boolean> {
     .selectFrom('erasure')
     .selectAll()
     .where('id', '=', id)
-    .where('finished_at', 'is', null)
+    .where('finishedAt', 'is', null)
     .forUpdate()
     .executeTakeFirst();
   if (row === undefined || row.email === null) return false;
-  const { person_id: person, email, pseudonym, started_at: at } = row;
+  const { personId: person, email, pseudonym, startedAt: at } = row;
   await planByIndex(tx);
   const removed = { ...none(), ...(row.removed as Partial<Removed>) };
   const gone = person === null ? null : await removeNotifications(tx, person, { email, pseudonym });
@@ -212,7 +212,7 @@ export async function continueErasure(tx: Tx, id: number): Promise<boolean> {
     .updateTable('erasure')
     .set({
       removed: JSON.stringify(removed),
-      ...(isFinished ? { email: null, finished_at: sql<Date>`now()` } : {}),
+      ...(isFinished ? { email: null, finishedAt: sql<Date>`now()` } : {}),
     })
     .where('id', '=', id)
     .execute();

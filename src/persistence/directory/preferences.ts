@@ -26,9 +26,9 @@ const ACTIVITY = sql.raw(FIVE_MINUTES);
 export async function listPreferences(tx: Tx, email: string): Promise<Preferences[]> {
   return await tx.kysely
     .selectFrom('app_preference as f')
-    .innerJoin('person as p', 'p.id', 'f.person_id')
-    .innerJoin('application as a', 'a.id', 'f.application_id')
-    .select(['a.code as applicationCode', 'f.show_help as showHelp', 'f.notifications_enabled as notificationsEnabled'])
+    .innerJoin('person as p', 'p.id', 'f.personId')
+    .innerJoin('application as a', 'a.id', 'f.applicationId')
+    .select(['a.code as applicationCode', 'f.showHelp', 'f.notificationsEnabled'])
     .where('p.email', '=', email)
     .orderBy('a.code')
     .execute();
@@ -47,9 +47,9 @@ export async function lockPreferences(tx: Tx, person: number, app: number): Prom
 function preferencesOf(tx: Tx, person: number, app: number) {
   return tx.kysely
     .selectFrom('app_preference')
-    .select(['show_help as showHelp', 'notifications_enabled as notificationsEnabled'])
-    .where('person_id', '=', person)
-    .where('application_id', '=', app);
+    .select(['showHelp', 'notificationsEnabled'])
+    .where('personId', '=', person)
+    .where('applicationId', '=', app);
 }
 
 /** Sets the fields sent, creating the row with defaults if necessary. Moves no login and no activity. */
@@ -60,16 +60,16 @@ export async function setPreferences(
   { showHelp, notificationsEnabled }: PreferencesChange,
 ): Promise<Switches> {
   const change = {
-    ...(showHelp === undefined ? {} : { show_help: showHelp }),
-    ...(notificationsEnabled === undefined ? {} : { notifications_enabled: notificationsEnabled }),
+    ...(showHelp === undefined ? {} : { showHelp }),
+    ...(notificationsEnabled === undefined ? {} : { notificationsEnabled }),
   };
   return await tx.kysely
     .insertInto('app_preference')
-    .values({ person_id: person, application_id: app, ...change })
+    .values({ personId: person, applicationId: app, ...change })
     .onConflict((oc) =>
-      oc.columns(['person_id', 'application_id']).doUpdateSet({ ...change, updated_at: sql<Date>`now()` }),
+      oc.columns(['personId', 'applicationId']).doUpdateSet({ ...change, updatedAt: sql<Date>`now()` }),
     )
-    .returning(['show_help as showHelp', 'notifications_enabled as notificationsEnabled'])
+    .returning(['showHelp', 'notificationsEnabled'])
     .executeTakeFirstOrThrow();
 }
 
@@ -130,7 +130,7 @@ interface NewEvent {
 }
 
 export async function insertEvent(tx: Tx, { person, app, event, actor }: NewEvent): Promise<void> {
-  await tx.kysely.insertInto('app_event').values({ person_id: person, application_id: app, event, actor }).execute();
+  await tx.kysely.insertInto('app_event').values({ personId: person, applicationId: app, event, actor }).execute();
 }
 
 export interface EventRow {
@@ -150,8 +150,8 @@ export async function listEvents(
   return await tx.kysely
     .selectFrom('app_event')
     .select(['id', 'event', 'actor', 'at'])
-    .where('person_id', '=', person)
-    .where('application_id', '=', app)
+    .where('personId', '=', person)
+    .where('applicationId', '=', app)
     .$if(after !== null, (query) => query.where('id', '<', after as number))
     .orderBy('id', 'desc')
     .limit(limit)
@@ -169,9 +169,9 @@ export interface Known {
 export async function findKnown(tx: Tx, email: string): Promise<Known | undefined> {
   const row = await tx.kysely
     .selectFrom('person')
-    .select(['id', 'registered_at', 'provider_active', 'blocked'])
+    .select(['id', 'registeredAt', 'providerActive', 'blocked'])
     .where('email', '=', email)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  return { id: row.id, registered: row.registered_at !== null, active: row.provider_active && !row.blocked };
+  return { id: row.id, registered: row.registeredAt !== null, active: row.providerActive && !row.blocked };
 }

@@ -138,8 +138,8 @@ export async function insertProfiles(tx: Tx, profiles: readonly NewProfile[]): P
 async function findProfileId(tx: Tx, email: string): Promise<number | undefined> {
   const row = await tx.kysely
     .selectFrom('profile as f')
-    .innerJoin('person as p', 'p.id', 'f.person_id')
-    .select('f.person_id as id')
+    .innerJoin('person as p', 'p.id', 'f.personId')
+    .select('f.personId as id')
     .where('p.email', '=', email)
     .executeTakeFirst();
   return row?.id;
@@ -185,21 +185,21 @@ export async function applyNames(tx: Tx, id: number, { names, at, rule, own }: N
         sql<
           string | null
         >`case when ${open} & ${bit}::int <> 0 then ${value ?? null}::text else ${sql.ref(column)} end`;
-      const first = next('first_name', 1, names.firstName);
-      const last = next('last_name', 2, names.lastName);
-      const display = next('display_name', 4, names.displayName);
+      const first = next('firstName', 1, names.firstName);
+      const last = next('lastName', 2, names.lastName);
+      const display = next('displayName', 4, names.displayName);
       return {
-        first_name: first,
-        last_name: last,
-        display_name: display,
-        names_changed_at: sql<Date>`greatest(names_changed_at, ${at}::timestamptz)`,
-        ...(own === 'keep' ? { names_kept: sql<number>`(names_kept::int | ${given}::int)::smallint` } : {}),
-        updated_at: sql<Date>`case
+        firstName: first,
+        lastName: last,
+        displayName: display,
+        namesChangedAt: sql<Date>`greatest(names_changed_at, ${at}::timestamptz)`,
+        ...(own === 'keep' ? { namesKept: sql<number>`(names_kept::int | ${given}::int)::smallint` } : {}),
+        updatedAt: sql<Date>`case
           when first_name is distinct from ${first} or last_name is distinct from ${last}
             or display_name is distinct from ${display} then now() else updated_at end`,
       };
     })
-    .where('person_id', '=', id)
+    .where('personId', '=', id)
     .where(mayTake(at, rule))
     .where(sql<boolean>`${open} <> 0`)
     .executeTakeFirstOrThrow();
@@ -231,14 +231,14 @@ export async function updateProfile(tx: Tx, id: number, change: ProfileChange): 
   await tx.kysely
     .updateTable('profile')
     .set({
-      ...(change.avatarUrl === undefined ? {} : { avatar_url: change.avatarUrl }),
+      ...(change.avatarUrl === undefined ? {} : { avatarUrl: change.avatarUrl }),
       ...(change.locale === undefined ? {} : { locale: change.locale }),
       ...(change.theme === undefined ? {} : { theme: change.theme }),
       ...(change.timezone === undefined ? {} : { timezone: change.timezone }),
-      ...(change.brandId === undefined ? {} : { brand_id: change.brandId }),
-      updated_at: sql<Date>`now()`,
+      ...(change.brandId === undefined ? {} : { brandId: change.brandId }),
+      updatedAt: sql<Date>`now()`,
     })
-    .where('person_id', '=', id)
+    .where('personId', '=', id)
     .execute();
 }
 

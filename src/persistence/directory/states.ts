@@ -13,8 +13,8 @@ export async function setProviderActive(tx: Tx, id: number, active: boolean, at:
   const moment = sql<Date>`coalesce(${at}::timestamptz, now())`;
   const { numUpdatedRows: moved } = await tx.kysely
     .updateTable('profile')
-    .set({ state_changed_at: sql<Date>`greatest(state_changed_at, ${moment})` })
-    .where('person_id', '=', id)
+    .set({ stateChangedAt: sql<Date>`greatest(state_changed_at, ${moment})` })
+    .where('personId', '=', id)
     .where(
       sql<boolean>`(state_changed_at is null or ${at}::timestamptz is null or state_changed_at <= ${at}::timestamptz)`,
     )
@@ -22,9 +22,9 @@ export async function setProviderActive(tx: Tx, id: number, active: boolean, at:
   if (moved === 0n) return false;
   const { numUpdatedRows: changed } = await tx.kysely
     .updateTable('person')
-    .set({ provider_active: active })
+    .set({ providerActive: active })
     .where('id', '=', id)
-    .where('provider_active', '<>', active)
+    .where('providerActive', '<>', active)
     .executeTakeFirstOrThrow();
   return changed > 0n;
 }

@@ -96,7 +96,7 @@ export async function findRoleId({ kysely }: Tx, app: number, code: string): Pro
   const row = await kysely
     .selectFrom('role')
     .select('id')
-    .where('application_id', '=', app)
+    .where('applicationId', '=', app)
     .where('code', '=', code)
     .executeTakeFirst();
   return row?.id;

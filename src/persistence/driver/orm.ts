@@ -1,10 +1,11 @@
 import { MikroORM } from '@mikro-orm/core';
 import { Migrator } from '@mikro-orm/migrations';
 import type { AbstractSqlConnection, AbstractSqlDriver } from '@mikro-orm/sql';
-import type { Dialect } from 'kysely';
+import type { Dialect, Kysely } from 'kysely';
 import type { Logger } from '../../base/telemetry.ts';
-import { entities } from '../entities/schema.ts';
+import { entities, type Schema } from '../entities/schema.ts';
 import { MIGRATIONS } from '../migrations/list.ts';
+import { PropertyNames } from './property-names.ts';
 
 export type Orm = MikroORM<AbstractSqlDriver>;
 
@@ -45,4 +46,9 @@ export async function openOrm({ kind, dialect, name, log }: OrmOptions): Promise
 /** The one connection of an ORM, which begins and ends transactions. */
 export function connectionOf(orm: Orm): AbstractSqlConnection {
   return orm.em.getDriver().getConnection();
+}
+
+/** Statements outside of `Transactions`, each a transaction of its own, by the names of properties. */
+export function kyselyOf(orm: Orm): Kysely<Schema> {
+  return connectionOf(orm).getClient<Schema>().withPlugin(new PropertyNames(orm.config.getNamingStrategy()));
 }

@@ -1,4 +1,5 @@
 import type { InferKyselyDB } from '@mikro-orm/sql';
+import type { Selectable } from 'kysely';
 import { AdministratorSendRequest } from './administrator-send-request.ts';
 import { AppAdmin } from './app-admin.ts';
 import { AppEvent } from './app-event.ts';
@@ -89,7 +90,10 @@ export const entities = [
 ];
 
 /**
- * The tables as Kysely sees them, by the names of the database (`person.registered_at`). bigint is a number (the drivers
- * refuse values above 2^53), timestamptz a Date, jsonb the JSON value; JSON is written as text: `JSON.stringify(value)`.
+ * The tables as statements see them, by the names of the entities' properties (`person.registeredAt`). bigint is a number (the
+ * drivers refuse values above 2^53), timestamptz a Date, jsonb the JSON value; JSON is written as text: `JSON.stringify(value)`.
  */
-export type Schema = InferKyselyDB<(typeof entities)[number]>;
+export type Schema = InferKyselyDB<(typeof entities)[number], { columnNamingStrategy: 'property' }>;
+
+/** A row as it is read. */
+export type Row<T extends keyof Schema> = Selectable<Schema[T]>;

@@ -114,7 +114,7 @@ export const REACHED_BY_SQL = `
  * the overrides of everybody for a record stand together.
  */
 export const RESOURCES_SQL = `
-  select resource_id from resource_override
+  select resource_id as resource from resource_override
     where person_id = $1::bigint and application_id = $2::bigint and resource_type = $3::text and resource_id >= $6::text
       and permission_id + 0 = $4::bigint and level = any($5::smallint[])
     order by resource_id offset $7::int limit $8::int`;

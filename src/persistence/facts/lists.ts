@@ -20,10 +20,10 @@ interface SnapshotRow {
 }
 
 interface NamedRow extends SnapshotRow {
-  app_id: number | null;
+  appId: number | null;
   permission: [id: number, tiered: boolean, global: boolean] | null;
   held: [roleId: number, level: Level][] | null;
-  unknown_type: boolean;
+  unknownType: boolean;
 }
 
 interface SubjectsRow extends NamedRow {
@@ -41,7 +41,7 @@ type SubjectTuple = [
 ];
 
 interface ReachedByRow extends NamedRow {
-  person_id: number | null;
+  personId: number | null;
   active: boolean;
   superadmin: boolean;
   admin: boolean;
@@ -51,7 +51,7 @@ interface ReachedByRow extends NamedRow {
 
 const SUBJECTS = new Prepared<SubjectsRow>('list_subjects', SUBJECTS_SQL);
 const REACHED_BY = new Prepared<ReachedByRow>('list_reached_by', REACHED_BY_SQL);
-const RESOURCES = new Prepared<{ resource_id: string }>('list_resources', RESOURCES_SQL);
+const RESOURCES = new Prepared<{ resource: string }>('list_resources', RESOURCES_SQL);
 
 const IN_ORDER = new Prepared<never>('in_index_order', IN_ORDER_SQL);
 
@@ -72,7 +72,7 @@ export function listSource(database: Pick<Database, 'read'>): ListSource {
         await IN_ORDER.rows(tx);
         const log = [revisions, since, scopesOf(question), MAX_LOG_ROWS];
         const row = await REACHED_BY.row(tx, app, permission, resourceType, email, ...log);
-        const { person_id: person, active, superadmin, admin, roles, changed } = row;
+        const { personId: person, active, superadmin, admin, roles, changed } = row;
         const named = await namedOf(tx, row, app);
         const facts: Omit<ResourcesRead, 'resourceIds'> = {
           ...snapshotOf(row),
@@ -85,7 +85,7 @@ export function listSource(database: Pick<Database, 'read'>): ListSource {
         if (levels.length === 0 || person === null || named.permission === null) return { ...facts, resourceIds: [] };
         const of = [person, named.appId, resourceType, named.permission.id, levels];
         const rows = await RESOURCES.rows(tx, ...of, place.from, place.skip, limit);
-        return { ...facts, resourceIds: rows.map((found) => found.resource_id) };
+        return { ...facts, resourceIds: rows.map((found) => found.resource) };
       }),
   };
 }
@@ -100,7 +100,7 @@ function snapshotOf({ head, nonces }: SnapshotRow): Snapshot {
 }
 
 async function namedOf(tx: Tx, row: NamedRow, app: string): Promise<Named> {
-  const { app_id: appId, permission, held, unknown_type: unknownType } = row;
+  const { appId, permission, held, unknownType } = row;
   const isUnknown = appId !== null && (permission === null || unknownType);
   return {
     appId,

@@ -21,7 +21,7 @@ export type HeadTuple = [revision: number, nonce: string] | null;
 
 export interface HeadRow {
   head: HeadTuple;
-  since_nonce: string | null;
+  sinceNonce: string | null;
   /** Of statements that somebody who waits for a revision may repeat. */
   standby?: boolean;
 }
@@ -48,18 +48,18 @@ type PermissionTuple = [id: number, code: string, tiered: boolean, global: boole
 
 /** What GROUNDS_SQL answers. */
 export interface GroundsRow extends HeadRow, Pick<MembersRow, 'answers'> {
-  user_known: boolean | null;
-  app_id: number | null;
+  userKnown: boolean | null;
+  appId: number | null;
   permission: PermissionTuple | null;
   roles: [id: number, code: string, level: Level | null][] | null;
 }
 
 export interface PolicyRow extends WindowRow {
-  app_id: number | null;
-  strict_codes: boolean | null;
-  resource_types: string[] | null;
+  appId: number | null;
+  strictCodes: boolean | null;
+  resourceTypes: string[] | null;
   permissions: PermissionTuple[] | null;
-  role_permissions: [roleId: number, permissionId: number, level: Level][] | null;
+  rolePermissions: [roleId: number, permissionId: number, level: Level][] | null;
 }
 
 /**
@@ -104,9 +104,9 @@ function readOverrides(
 export function readPolicy(row: Omit<PolicyRow, keyof WindowRow>, app: string): PolicyRows {
   return {
     app,
-    appId: idOrNull(row.app_id),
-    strictCodes: row.strict_codes === true,
-    resourceTypes: row.resource_types ?? [],
+    appId: idOrNull(row.appId),
+    strictCodes: row.strictCodes === true,
+    resourceTypes: row.resourceTypes ?? [],
     permissions: (row.permissions ?? []).map(([permissionId, code, tiered, global, groupName]) => ({
       id: exact(permissionId),
       code,
@@ -114,7 +114,7 @@ export function readPolicy(row: Omit<PolicyRow, keyof WindowRow>, app: string): 
       global,
       groupName,
     })),
-    rolePermissions: (row.role_permissions ?? []).map(([roleId, permissionId, level]) => ({
+    rolePermissions: (row.rolePermissions ?? []).map(([roleId, permissionId, level]) => ({
       roleId: exact(roleId),
       permissionId: exact(permissionId),
       level,
@@ -128,7 +128,7 @@ export function readNewest(head: HeadTuple): RevisionToken {
 
 export function readHead(row: HeadRow): LogHead {
   const [head, headNonce] = row.head ?? [0, null];
-  const newest = { head, headNonce, sinceNonce: row.since_nonce };
+  const newest = { head, headNonce, sinceNonce: row.sinceNonce };
   return row.standby === true ? { ...newest, standby: true } : newest;
 }
 
@@ -139,11 +139,11 @@ export function readGrounds(row: GroundsRow, question: Question): GroundRows {
   const roles = row.roles ?? [];
   const policy = readPolicy(
     {
-      app_id: row.app_id,
-      strict_codes: null,
-      resource_types: null,
+      appId: row.appId,
+      strictCodes: null,
+      resourceTypes: null,
       permissions: permission === null ? null : [permission],
-      role_permissions: roles.flatMap(([roleId, , level]): [number, number, Level][] =>
+      rolePermissions: roles.flatMap(([roleId, , level]): [number, number, Level][] =>
         permission === null || level === null ? [] : [[roleId, permission[0], level]],
       ),
     },
@@ -151,7 +151,7 @@ export function readGrounds(row: GroundsRow, question: Question): GroundRows {
   );
   return {
     answer,
-    userKnown: row.user_known === true,
+    userKnown: row.userKnown === true,
     policy,
     roles: roles.map(([roleId, code]) => ({ id: exact(roleId), code })),
   };

@@ -14,7 +14,7 @@ export const NEWEST_REVISION = `
   (select json_build_array(revision, nonce) from policy_change order by revision desc limit 1) as head`;
 
 const HEAD = `${NEWEST_REVISION},
-  (select nonce from policy_change where revision = $1::bigint) as since_nonce`;
+  (select nonce from policy_change where revision = $1::bigint) as "sinceNonce"`;
 
 const WINDOW = `${HEAD},
   (select json_agg(json_build_array(c.revision, c.nonce, c.scopes) order by c.revision)
@@ -75,8 +75,8 @@ export const GROUNDS_SQL = `
     d as (select id, code, tiered, global, group_name from permission
            where application_id = (select id from a) and code = $6::text limit 1)
   select ${HEAD}, ${STANDBY}, ${answers('(select $2::text as email, $3::text as app, $4::text as type, $5::text as id, 1 as position) n')},
-    (select registered_at is not null from p) as user_known,
-    (select id from a) as app_id,
+    (select registered_at is not null from p) as "userKnown",
+    (select id from a) as "appId",
     (select json_build_array(id, code, tiered, global, group_name) from d) as permission,
     (select json_agg(json_build_array(u.role_id,
         (select code from role where id = u.role_id),
@@ -85,14 +85,14 @@ export const GROUNDS_SQL = `
        from user_role u where u.person_id = (select id from p) and u.application_id = (select id from a)) as roles`;
 
 const policy = (app: string): string => `
-  (select id from application where code = ${app}) as app_id,
-  (select strict_codes from application where code = ${app}) as strict_codes,
+  (select id from application where code = ${app}) as "appId",
+  (select strict_codes from application where code = ${app}) as "strictCodes",
   (select json_agg(e.code order by e.code)
-     from entity e where e.application_id = (select id from application where code = ${app})) as resource_types,
+     from entity e where e.application_id = (select id from application where code = ${app})) as "resourceTypes",
   (select json_agg(json_build_array(p.id, p.code, p.tiered, p.global, p.group_name) order by p.code)
      from permission p where p.application_id = (select id from application where code = ${app})) as permissions,
   (select json_agg(json_build_array(r.role_id, r.permission_id, r.level))
-     from role_permission r where r.application_id = (select id from application where code = ${app})) as role_permissions`;
+     from role_permission r where r.application_id = (select id from application where code = ${app})) as "rolePermissions"`;
 
 /** $1 since, $2 the application's code. */
 export const POLICY_SQL = `select ${WINDOW}, ${policy('$2')}`;

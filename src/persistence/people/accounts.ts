@@ -244,9 +244,9 @@ export async function claimAccounts(
 export async function letRule({ kysely }: Tx, person: number, organization: string | null): Promise<void> {
   await kysely
     .updateTable('person_account')
-    .set({ may_rule: true, organization })
-    .where('person_id', '=', person)
-    .where('signs_in', '=', true)
+    .set({ mayRule: true, organization })
+    .where('personId', '=', person)
+    .where('signsIn', '=', true)
     .execute();
 }
 
@@ -264,9 +264,9 @@ export async function isRuling({ kysely }: Tx, person: number): Promise<boolean>
 export async function replaceAccount(tx: Tx, account: NewAccount): Promise<void> {
   await tx.kysely
     .updateTable('person_account')
-    .set({ signs_in: false, may_rule: false })
-    .where('person_id', '=', account.personId)
-    .where('signs_in', '=', true)
+    .set({ signsIn: false, mayRule: false })
+    .where('personId', '=', account.personId)
+    .where('signsIn', '=', true)
     .execute();
   await claimAccounts(tx, [account], false);
 }
@@ -297,6 +297,6 @@ export async function nameAccount(
 export async function forgetAccount(tx: Tx, person: number): Promise<Subject | null> {
   const held = await holdSigningAccount(tx, person);
   if (held === undefined) return null;
-  await tx.kysely.deleteFrom('person_account').where('person_id', '=', person).where('signs_in', '=', true).execute();
+  await tx.kysely.deleteFrom('person_account').where('personId', '=', person).where('signsIn', '=', true).execute();
   return { issuer: held.issuer, subject: held.subject };
 }

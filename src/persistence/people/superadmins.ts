@@ -26,12 +26,12 @@ export async function findSuperadmin(tx: Tx, email: string): Promise<SuperadminR
 function rowsOf(tx: Tx) {
   return tx.kysely
     .selectFrom('superadmin')
-    .innerJoin('person', 'person.id', 'superadmin.person_id')
-    .select(['person.email', 'person.provider_active', 'person.blocked', 'superadmin.created_at']);
+    .innerJoin('person', 'person.id', 'superadmin.personId')
+    .select(['person.email', 'person.providerActive', 'person.blocked', 'superadmin.createdAt']);
 }
 
-function toRow(row: { email: string; provider_active: boolean; blocked: boolean; created_at: Date }): SuperadminRow {
-  return { email: row.email, active: row.provider_active && !row.blocked, createdAt: row.created_at };
+function toRow(row: { email: string; providerActive: boolean; blocked: boolean; createdAt: Date }): SuperadminRow {
+  return { email: row.email, active: row.providerActive && !row.blocked, createdAt: row.createdAt };
 }
 
 /** Adds one; `result` is false, and nothing is announced, when they already are one. */
@@ -49,7 +49,7 @@ export async function removeSuperadmin(tx: Tx, email: string): Promise<Outcome<b
   await refuseLastSuperadmin(tx, email);
   const { numDeletedRows } = await tx.kysely
     .deleteFrom('superadmin')
-    .where('person_id', '=', (eb) => eb.selectFrom('person').select('id').where('email', '=', email))
+    .where('personId', '=', (eb) => eb.selectFrom('person').select('id').where('email', '=', email))
     .executeTakeFirstOrThrow();
   const removed = numDeletedRows > 0n;
   return { result: removed, scopes: removed ? scopesOf([email]) : [] };
@@ -60,7 +60,7 @@ export async function removeSuperadmin(tx: Tx, email: string): Promise<Outcome<b
  * Locks all SuperAdmins' rows until the transaction ends, so that of two who remove each other the second sees the first.
  */
 export async function refuseLastSuperadmin(tx: Tx, email: string): Promise<void> {
-  const held = await tx.kysely.selectFrom('superadmin').select('person_id').orderBy('person_id').forUpdate().execute();
+  const held = await tx.kysely.selectFrom('superadmin').select('personId').orderBy('personId').forUpdate().execute();
   if (held.length === 0) return;
   // A separate statement, because the one above may have waited for others' changes.
   const active = (await listSuperadmins(tx)).filter((row) => row.active);
@@ -84,11 +84,11 @@ async function add(tx: Tx, emails: readonly string[]): Promise<string[]> {
   const ids = await ensurePeople(tx, emails);
   const added = await tx.kysely
     .insertInto('superadmin')
-    .values([...ids.values()].map((person_id) => ({ person_id })))
-    .onConflict((oc) => oc.column('person_id').doNothing())
-    .returning('person_id')
+    .values([...ids.values()].map((personId) => ({ personId })))
+    .onConflict((oc) => oc.column('personId').doNothing())
+    .returning('personId')
     .execute();
-  const rows = new Set(added.map((row) => row.person_id));
+  const rows = new Set(added.map((row) => row.personId));
   return [...ids].filter(([, id]) => rows.has(id)).map(([email]) => email);
 }
 

@@ -44,9 +44,9 @@ export async function readAuthMailFacts(tx: Tx, key: AuthMailKey): Promise<AuthM
   const type = await tx.kysely
     .selectFrom('application as a')
     .leftJoin('notification_type as t', (join) =>
-      join.onRef('t.application_id', '=', 'a.id').on('t.code', '=', key.typeCode),
+      join.onRef('t.applicationId', '=', 'a.id').on('t.code', '=', key.typeCode),
     )
-    .select(['a.code', 'a.name', 't.id as typeId', 't.email_from_name as fromName'])
+    .select(['a.code', 'a.name', 't.id as typeId', 't.emailFromName as fromName'])
     .where('a.code', '=', key.appCode)
     .executeTakeFirst();
   const variants =
@@ -54,23 +54,23 @@ export async function readAuthMailFacts(tx: Tx, key: AuthMailKey): Promise<AuthM
       ? []
       : await tx.kysely
           .selectFrom('template')
-          .select(['locale', 'subject', 'html', 'text', 'required_variables as requiredVariables'])
-          .where('notification_type_id', '=', type.typeId)
+          .select(['locale', 'subject', 'html', 'text', 'requiredVariables'])
+          .where('notificationTypeId', '=', type.typeId)
           .where('key', '=', key.templateKey)
           .orderBy('locale')
           .execute();
   const languages = await tx.kysely.selectFrom('language').select(['code', 'fallback']).execute();
   const profile = await tx.kysely
     .selectFrom('person')
-    .innerJoin('profile', 'profile.person_id', 'person.id')
-    .select(['first_name as firstName', 'last_name as lastName', 'display_name as displayName', 'locale', 'timezone'])
+    .innerJoin('profile', 'profile.personId', 'person.id')
+    .select(['firstName', 'lastName', 'displayName', 'locale', 'timezone'])
     .where('person.email', '=', key.email)
     .executeTakeFirst();
   const registration = await tx.kysely
     .selectFrom('registration_locale')
     .select('locale')
     .where('email', '=', key.email)
-    .where('org_id', '=', key.orgId)
+    .where('orgId', '=', key.orgId)
     .where('at', '>', sql<Date>`now() - interval '24 hours'`)
     .executeTakeFirst();
   return {
@@ -111,7 +111,7 @@ export async function claimAuthMail(tx: Tx, hash: string, leaseSeconds: number):
   if (claimed.length > 0) return { kind: 'ours' };
   const row = await tx.kysely
     .selectFrom('auth_mail')
-    .select(['status', 'template_source as templateSource'])
+    .select(['status', 'templateSource'])
     .where('hash', '=', hash)
     .executeTakeFirst();
   return row?.status === 'sent' ? { kind: 'sent', templateSource: row.templateSource } : { kind: 'busy' };

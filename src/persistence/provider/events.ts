@@ -30,7 +30,7 @@ export async function insertProviderEvent(tx: Tx, event: NewProviderEvent): Prom
   const { source, eventType, orgId, email, outcome, reason, leftOut = [] } = event;
   const { id } = await tx.kysely
     .insertInto('provider_event')
-    .values({ source, event_type: eventType, org_id: orgId, email, outcome, reason, left_out: [...leftOut] })
+    .values({ source, eventType, orgId, email, outcome, reason, leftOut: [...leftOut] })
     .returning('id')
     .executeTakeFirstOrThrow();
   if (id % DELETE_EVERY !== 0) return;
@@ -43,8 +43,8 @@ export async function insertProviderEvent(tx: Tx, event: NewProviderEvent): Prom
 export async function listProviderEvents(tx: Tx, limit: number): Promise<ProviderEventRow[]> {
   return await tx.kysely
     .selectFrom('provider_event')
-    .select(['id', 'at', 'source', 'event_type as eventType', 'org_id as orgId', 'email', 'outcome', 'reason'])
-    .select('left_out as leftOut')
+    .select(['id', 'at', 'source', 'eventType', 'orgId', 'email', 'outcome', 'reason'])
+    .select('leftOut')
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();

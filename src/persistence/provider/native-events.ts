@@ -37,11 +37,11 @@ export async function ownStateChange(
 ): Promise<Date | null> {
   const row = await kysely
     .selectFrom('provider_user as u')
-    .innerJoin('profile as f', 'f.state_changed_at', 'u.state_at')
-    .select('u.state_at as at')
+    .innerJoin('profile as f', 'f.stateChangedAt', 'u.stateAt')
+    .select('u.stateAt as at')
     .where('u.issuer', '=', issuer)
-    .where('u.user_id', '=', subject)
-    .where('f.person_id', '=', person)
+    .where('u.userId', '=', subject)
+    .where('f.personId', '=', person)
     .executeTakeFirst();
   return row?.at ?? null;
 }
@@ -60,7 +60,7 @@ export async function setUserActive({ kysely }: Tx, { issuer, subject }: Subject
     .updateTable('provider_user')
     .set({ active })
     .where('issuer', '=', issuer)
-    .where('user_id', '=', subject)
+    .where('userId', '=', subject)
     .execute();
 }
 
@@ -85,9 +85,9 @@ export async function setUserEmail(
 ): Promise<void> {
   await kysely
     .updateTable('provider_user')
-    .set({ email, email_changed_at: at })
+    .set({ email, emailChangedAt: at })
     .where('issuer', '=', issuer)
-    .where('user_id', '=', subject)
+    .where('userId', '=', subject)
     .execute();
 }
 
@@ -154,9 +154,9 @@ export async function dropUnresolved(
   await kysely
     .deleteFrom('unresolved_event')
     .where('issuer', '=', issuer)
-    .where('user_id', '=', subject)
+    .where('userId', '=', subject)
     .where('sequence', '=', sequence)
-    .where('event_type', '=', eventType)
+    .where('eventType', '=', eventType)
     .execute();
 }
 
@@ -167,10 +167,10 @@ export async function listUnresolved(
 ): Promise<UnresolvedRow[]> {
   const rows = kysely
     .selectFrom('unresolved_event')
-    .select(['id', 'issuer', 'user_id as subject', 'sequence', 'event_type as eventType', 'org_id as orgId', 'email'])
+    .select(['id', 'issuer', 'userId as subject', 'sequence', 'eventType', 'orgId', 'email'])
     .select(['event', 'reason', 'tries', 'at'])
     .where('id', '>', after)
     .orderBy('id')
     .limit(limit);
-  return await (subject === undefined ? rows : rows.where('user_id', '=', subject)).execute();
+  return await (subject === undefined ? rows : rows.where('userId', '=', subject)).execute();
 }

@@ -5,11 +5,11 @@ import type { Tx } from '../database.ts';
 export async function keepOrganization(tx: Tx, orgId: string, app: number): Promise<void> {
   await tx.kysely
     .insertInto('organization')
-    .values({ org_id: orgId, application_id: app })
+    .values({ orgId, applicationId: app })
     .onConflict((oc) =>
-      oc.column('org_id').doUpdateSet((eb) => ({
-        application_id: eb.ref('excluded.application_id'),
-        updated_at: sql<Date>`now()`,
+      oc.column('orgId').doUpdateSet((eb) => ({
+        applicationId: eb.ref('excluded.applicationId'),
+        updatedAt: sql<Date>`now()`,
       })),
     )
     .execute();
@@ -25,9 +25,9 @@ export async function applicationOfOrganization(
     configured === undefined
       ? await tx.kysely
           .selectFrom('organization as o')
-          .innerJoin('application as a', 'a.id', 'o.application_id')
+          .innerJoin('application as a', 'a.id', 'o.applicationId')
           .select('a.id')
-          .where('o.org_id', '=', orgId)
+          .where('o.orgId', '=', orgId)
           .forKeyShare()
           .executeTakeFirst()
       : await tx.kysely
@@ -43,9 +43,9 @@ export async function applicationOfOrganization(
 export async function ensurePreference(tx: Tx, person: number, app: number): Promise<boolean> {
   const row = await tx.kysely
     .insertInto('app_preference')
-    .values({ person_id: person, application_id: app })
-    .onConflict((oc) => oc.columns(['person_id', 'application_id']).doNothing())
-    .returning('person_id')
+    .values({ personId: person, applicationId: app })
+    .onConflict((oc) => oc.columns(['personId', 'applicationId']).doNothing())
+    .returning('personId')
     .executeTakeFirst();
   return row !== undefined;
 }

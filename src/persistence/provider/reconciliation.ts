@@ -93,9 +93,9 @@ export async function activePeople(
 function ofProvider({ kysely }: Tx, issuer: string | null) {
   return kysely
     .selectFrom('person as p')
-    .innerJoin('profile as f', 'f.person_id', 'p.id')
-    .where('p.provider_active', '=', true)
-    .leftJoin('person_account as a', (join) => join.onRef('a.person_id', '=', 'p.id').on('a.signs_in', '=', true))
+    .innerJoin('profile as f', 'f.personId', 'p.id')
+    .where('p.providerActive', '=', true)
+    .leftJoin('person_account as a', (join) => join.onRef('a.personId', '=', 'p.id').on('a.signsIn', '=', true))
     .where(sql<boolean>`(a.issuer is null or a.issuer = ${issuer}::text)`);
 }
 
@@ -106,8 +106,8 @@ export async function applicationsOfOrganizations(
 ): Promise<Map<string, number>> {
   const stored = await tx.kysely
     .selectFrom('organization as o')
-    .innerJoin('application as a', 'a.id', 'o.application_id')
-    .select(['o.org_id as org', 'a.id'])
+    .innerJoin('application as a', 'a.id', 'o.applicationId')
+    .select(['o.orgId as org', 'a.id'])
     .execute();
   const codes = [...new Set(configured.values())];
   const named =

@@ -50,8 +50,8 @@ export async function keepRefusedMail(tx: Tx, { hash, body, ...refused }: NewRef
 export async function listRefusedMails(tx: Tx, limit: number): Promise<RefusedMailRow[]> {
   return await tx.kysely
     .selectFrom('refused_mail')
-    .select(['id', 'at', 'last_at as lastAt', 'deliveries', 'reason', 'message', 'event_type as eventType'])
-    .select(['org_id as orgId', 'email', 'sent_at as sentAt'])
+    .select(['id', 'at', 'lastAt', 'deliveries', 'reason', 'message', 'eventType'])
+    .select(['orgId', 'email', 'sentAt'])
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
@@ -66,8 +66,8 @@ export async function findRefusedMail(tx: Tx, id: number): Promise<{ hash: strin
 export async function settleRefusedMail(tx: Tx, hash: string): Promise<void> {
   await tx.kysely
     .updateTable('refused_mail')
-    .set({ body: null, sent_at: sql<Date>`now()` })
+    .set({ body: null, sentAt: sql<Date>`now()` })
     .where('hash', '=', hash)
-    .where('sent_at', 'is', null)
+    .where('sentAt', 'is', null)
     .execute();
 }

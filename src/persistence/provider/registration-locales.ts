@@ -27,11 +27,9 @@ export async function keepRegistrationLocale(
 ): Promise<void> {
   await tx.kysely
     .insertInto('registration_locale')
-    .values({ email, org_id: orgId, locale })
+    .values({ email, orgId, locale })
     .onConflict((oc) =>
-      oc
-        .columns(['email', 'org_id'])
-        .doUpdateSet((eb) => ({ locale: eb.ref('excluded.locale'), at: sql<Date>`now()` })),
+      oc.columns(['email', 'orgId']).doUpdateSet((eb) => ({ locale: eb.ref('excluded.locale'), at: sql<Date>`now()` })),
     )
     .execute();
 }

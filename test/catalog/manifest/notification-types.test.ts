@@ -53,7 +53,7 @@ describe('notification types', () => {
     ]);
     expect(
       await query(database, `select user_can_disable, email_from_name from notification_type where code = 'due'`),
-    ).toEqual([{ user_can_disable: false, email_from_name: 'Shop' }]);
+    ).toEqual([{ userCanDisable: false, emailFromName: 'Shop' }]);
   });
 
   test('a notification type with templates or notifications is not pruned', async () => {
@@ -142,7 +142,7 @@ describe('notification types', () => {
         database,
         `select name, push_enabled, email_from_name from notification_type where code = 'auth_idp'`,
       ),
-    ).toEqual([{ name: 'Mail', push_enabled: false, email_from_name: 'Us' }]);
+    ).toEqual([{ name: 'Mail', pushEnabled: false, emailFromName: 'Us' }]);
     for (const wrong of ['pushEnabled: true', 'emailEnabled: false', 'system: false', 'userCanDisable: true']) {
       const [field = ''] = wrong.split(':');
       const type = `${right

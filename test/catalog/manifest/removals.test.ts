@@ -41,8 +41,8 @@ forEachDatabase('what is taken away by the page', (fixture) => {
   });
 
   const held = async ({ kysely }: Tx): Promise<number> =>
-    (await kysely.selectFrom('resource_override').select('person_id').execute()).length +
-    (await kysely.selectFrom('user_role').select('person_id').execute()).length;
+    (await kysely.selectFrom('resource_override').select('personId').execute()).length +
+    (await kysely.selectFrom('user_role').select('personId').execute()).length;
 
   const removals: [string, (tx: Tx, app: number) => Promise<void>][] = [
     ['overrides of an apply', (tx, app) => deleteOverrides(tx, app, rowsOf(0, PAGE))],
@@ -60,9 +60,9 @@ forEachDatabase('what is taken away by the page', (fixture) => {
       async (tx, app) => {
         const keys = await tx.kysely
           .selectFrom('resource_override')
-          .select(['person_id as personId', 'resource_type as resourceType', 'resource_id as resourceId'])
-          .select('permission_id as permissionId')
-          .orderBy('person_id', 'desc')
+          .select(['personId', 'resourceType', 'resourceId'])
+          .select('permissionId')
+          .orderBy('personId', 'desc')
           .limit(PAGE)
           .execute();
         await chosen.deleteOverrides(tx, app, await chosen.findOverrides(tx, app, keys));

@@ -94,12 +94,12 @@ forEachDatabase('writes of manifests', (fixture) => {
         `select actor, action, app_code, request_id from audit where actor = 'user:mallory@example.com' and action like 'manifest.%' order by id`,
       );
       expect(audit).toEqual([
-        { actor: 'user:mallory@example.com', action: 'manifest.applied', app_code: 'guarded', request_id: 'request-1' },
+        { actor: 'user:mallory@example.com', action: 'manifest.applied', appCode: 'guarded', requestId: 'request-1' },
         {
           actor: 'user:mallory@example.com',
           action: 'manifest.applied.refused',
-          app_code: 'guarded-2',
-          request_id: null,
+          appCode: 'guarded-2',
+          requestId: null,
         },
       ]);
     });

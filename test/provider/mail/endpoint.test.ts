@@ -170,10 +170,10 @@ describe('the e-mail endpoint after a restart', () => {
         await tx.kysely.updateTable('template').set({ subject: 'Mine' }).where('key', '=', 'otp_email').execute();
         await tx.kysely
           .updateTable('notification_type')
-          .set({ email_from_name: null })
+          .set({ emailFromName: null })
           .where('code', '=', 'auth_idp')
           .execute();
-        await tx.kysely.updateTable('brand').set({ idp_org_id: '100' }).execute();
+        await tx.kysely.updateTable('brand').set({ idpOrgId: '100' }).execute();
         await tx.kysely.deleteFrom('template').where('key', '=', 'password_changed').execute();
         return { result: null, scopes: [] };
       });

@@ -107,7 +107,7 @@ describe('idp.notificationAppCode', () => {
     // There is no such application yet: the provider's words go out.
     expect(before.body.data).toEqual({ status: 'sent', templateSource: 'idp' });
     expect((await world.sink.next()).parsed.subject).toBe('Provider subject');
-    expect(await audit()).toMatchObject({ app_code: 'portal', after: { fallbackReason: 'no_template' } });
+    expect(await audit()).toMatchObject({ appCode: 'portal', after: { fallbackReason: 'no_template' } });
 
     await world.usher.app.manifests.apply(
       `
@@ -124,7 +124,7 @@ templates:
     expect(mail.parsed.subject).toBe(`Portal: ${after.code}`);
     expect(mail.parsed.html).toContain('<p>portal</p>');
     expect(mail.parsed.from?.value).toEqual([{ address: 'hello@atelier.example.com', name: 'Portal team' }]);
-    expect(await audit()).toMatchObject({ app_code: 'portal', after: { templateSource: 'panel' } });
+    expect(await audit()).toMatchObject({ appCode: 'portal', after: { templateSource: 'panel' } });
   });
 });
 

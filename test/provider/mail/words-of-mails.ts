@@ -72,7 +72,7 @@ export function testWords(world: MailWorld): void {
       expect(mail.parsed.text).not.toContain('Provider t');
 
       const [record] = await audits();
-      expect(record).toMatchObject({ actor: 'idp', app_code: 'auth', subject: 'gigi@example.com' });
+      expect(record).toMatchObject({ actor: 'idp', appCode: 'auth', subject: 'gigi@example.com' });
       expect(record?.after).toMatchObject({ eventType, brand: 'atelier', locale: 'en', templateSource: 'panel' });
       expect(record?.after).not.toHaveProperty('fallbackReason');
       if (secret !== '') {
@@ -112,8 +112,8 @@ export function testWords(world: MailWorld): void {
       const [record] = await audits();
       reasons.push((record?.after as { fallbackReason?: string } | undefined)?.fallbackReason);
     };
-    await change({ required_variables: ['nickName', 'code'] });
-    await change({ required_variables: [], html: '{% for i in (1..100000000) %}{{ i }}{% endfor %}' });
+    await change({ requiredVariables: ['nickName', 'code'] });
+    await change({ requiredVariables: [], html: '{% for i in (1..100000000) %}{{ i }}{% endfor %}' });
     await change({ key: 'elsewhere' });
     expect(reasons).toEqual(['missing_variables', 'render_failed', 'no_template']);
     const words = { html: '<p>{{ displayName }} {{ user.email }} {{ args.userID }}</p>', text: null };
@@ -189,7 +189,7 @@ export function testWords(world: MailWorld): void {
         async (tx) =>
           await tx.kysely
             .selectFrom('profile as p')
-            .innerJoin('person as e', 'e.id', 'p.person_id')
+            .innerJoin('person as e', 'e.id', 'p.personId')
             .select('p.locale')
             .where('e.email', '=', email)
             .executeTakeFirst(),
@@ -203,10 +203,10 @@ export function testWords(world: MailWorld): void {
       ] as const) {
         await tx.kysely
           .insertInto('profile')
-          .values({ person_id: ids.get(email) ?? 0, locale })
+          .values({ personId: ids.get(email) ?? 0, locale })
           .execute();
       }
-      const registered = (email: string, org_id: string, at: Date) => ({ email, org_id, locale: 'cs', at });
+      const registered = (email: string, orgId: string, at: Date) => ({ email, orgId, locale: 'cs', at });
       const [now, yesterday] = [new Date(), new Date(Date.now() - 25 * 3600_000)];
       await tx.kysely
         .insertInto('registration_locale')
