@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Question } from '../../panel/src/places/ask/question.ts';
 import type { Explained } from '../../panel/src/places/ask/rules.ts';
-import { type Matrix, type Way, waysOf } from '../../panel/src/places/ask/ways.ts';
+import { type Matrix, shownAtFirst, type Way, waysOf } from '../../panel/src/places/ask/ways.ts';
 import { LEVEL_NAMES, RULE_NAMES, SOURCE_NAMES } from '../../src/base/level-names.ts';
 import { explainRows } from '../../src/engine/explanation.ts';
 import { isAllowed } from '../../src/engine/question.ts';
@@ -220,6 +220,8 @@ describe('what would change the answer', () => {
       { kind: 'make-admin' },
       { kind: 'make-superadmin' },
     ]);
+    // An administrator, or a SuperAdmin, for one record: only for whoever asks for more.
+    expect([shownAtFirst(ways, 6), shownAtFirst(ways, 2), shownAtFirst(ways.slice(-2), 6)]).toEqual([4, 2, 1]);
     expect(ways.find((way) => way.kind === 'give-role' && way.role === 'boss')?.else.permissions).toBe(2);
     expect(ways.find(({ kind }) => kind === 'set-level')?.else.people).toBe(1);
   });

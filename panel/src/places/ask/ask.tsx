@@ -12,7 +12,7 @@ import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import { useCatalog } from './asked.ts';
 import { AssertionsView } from './assertions-view.tsx';
-import { DEMO_QUESTION, isComplete, type Question, queryOf } from './question.ts';
+import { DEMO_QUESTION, isComplete, isCompleteWho, type Question, queryOf } from './question.ts';
 import { appChoices, Sentence } from './sentence.tsx';
 import { useQuestion } from './use-question.ts';
 import { What } from './what.tsx';
@@ -92,6 +92,7 @@ function Asked({ apps }: { apps: readonly Item<'GET /api/applications'>[] }) {
   const { question, settled, change } = useQuestion();
   const known = apps.some(({ code }) => code === question.app);
   const catalog = useCatalog(question.app, known);
+  const [path] = useLocation();
   const started = useRef(false);
   useEffect(() => {
     if (started.current) return;
@@ -106,6 +107,7 @@ function Asked({ apps }: { apps: readonly Item<'GET /api/applications'>[] }) {
   return (
     <>
       <Sentence
+        who={path === '/ask/who'}
         question={question}
         change={change}
         permissions={(catalog.matrix?.permissions ?? []).map(({ code, description }) => ({
@@ -123,8 +125,8 @@ function Asked({ apps }: { apps: readonly Item<'GET /api/applications'>[] }) {
           <Why {...props} />
         </Route>
         <Route path="/ask/who">
-          <Complete question={settled}>
-            <Who question={settled} change={change} />
+          <Complete question={settled} who>
+            <Who question={settled} />
           </Complete>
         </Route>
         <Route path="/ask/what">
@@ -151,9 +153,10 @@ function Asked({ apps }: { apps: readonly Item<'GET /api/applications'>[] }) {
 }
 
 /** What needs a whole question says what is missing. */
-function Complete({ question, children }: { question: Question; children: ReactNode }) {
+function Complete({ question, who = false, children }: { question: Question; who?: boolean; children: ReactNode }) {
   const { ask: words } = useWords();
-  if (isComplete(question)) return children;
+  if (who ? isCompleteWho(question) : isComplete(question)) return children;
   const half = (question.resourceType === '') !== (question.resourceId === '');
-  return <p role="status">{half ? words.sentence.halfRecord : words.sentence.incomplete}</p>;
+  const missing = who ? words.sentence.incompleteWho : words.sentence.incomplete;
+  return <p role="status">{half ? words.sentence.halfRecord : missing}</p>;
 }

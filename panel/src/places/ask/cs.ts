@@ -9,7 +9,7 @@ export const ask: typeof en = {
   lead: 'Kdo co smí, proč, a co by to změnilo.',
   tabs: {
     why: 'Proč',
-    who: 'Kdo další',
+    who: 'Kdo smí',
     what: 'Co dalšího',
     since: 'Odkdy',
     assertions: 'Tvrzení',
@@ -18,6 +18,7 @@ export const ask: typeof en = {
   sentence: {
     label: 'Otázka',
     may: 'Smí',
+    whoMay: 'Kdo smí',
     on: 'u záznamu',
     in: 'v aplikaci',
     end: '?',
@@ -33,6 +34,7 @@ export const ask: typeof en = {
     app: 'Aplikace',
     appHint: 'aplikace',
     incomplete: 'Uveďte osobu, oprávnění a aplikaci.',
+    incompleteWho: 'Uveďte oprávnění a aplikaci. Záznam není nutný.',
     halfRecord: 'Záznam má druh a číslo: uveďte obojí, nebo nic.',
     demo: 'Položit otázku z ukázky',
   },
@@ -74,7 +76,12 @@ export const ask: typeof en = {
       grants: (level) => `dává úroveň ${level}.`,
       for: (record) => `Výjimka pro ${record}`,
     },
-    roles: { none: 'Nemá v aplikaci žádnou roli.', gives: 'dává', givesNothing: 'to nedává' },
+    roles: {
+      none: 'Nemá v aplikaci žádnou roli.',
+      gives: 'dává',
+      givesNothing: 'to nedává',
+      noneGives: (roles, more) => `Žádná role to nedává: má ${roles}${more > 0 ? ` a další (${more})` : ''}.`,
+    },
     default: 'Co žádné pravidlo nedovolí, dovoleno není.',
     given: (actor, ago) => `${actor}, ${ago}`,
     actors: { system: 'první spuštění', cli: 'příkazová řádka' },

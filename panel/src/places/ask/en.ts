@@ -8,7 +8,7 @@ export const ask = {
   lead: 'Who may do what, why, and what would change it.',
   tabs: {
     why: 'Why',
-    who: 'Who else',
+    who: 'Who can',
     what: 'What else',
     since: 'Since when',
     assertions: 'Assertions',
@@ -17,6 +17,7 @@ export const ask = {
   sentence: {
     label: 'Question',
     may: 'May',
+    whoMay: 'Who may',
     on: 'on',
     in: 'in',
     end: '?',
@@ -32,6 +33,7 @@ export const ask = {
     app: 'Application',
     appHint: 'application',
     incomplete: 'Name a person, a permission and an application.',
+    incompleteWho: 'Name a permission and an application. A record is not needed.',
     halfRecord: 'A record has a kind and a number: name both, or neither.',
     demo: 'Ask the question of the demonstration',
   },
@@ -76,7 +78,13 @@ export const ask = {
       grants: (level: string) => `grants ${level}.`,
       for: (record: string) => `An override for ${record}`,
     },
-    roles: { none: 'Holds no role in the application.', gives: 'gives', givesNothing: 'does not give it' },
+    roles: {
+      none: 'Holds no role in the application.',
+      gives: 'gives',
+      givesNothing: 'does not give it',
+      noneGives: (roles: string, more: number) =>
+        `No role gives it: holds ${roles}${more > 0 ? ` and ${more} more` : ''}.`,
+    },
     default: 'What no rule allows is not allowed.',
     given: (actor: string, ago: string) => `by ${actor}, ${ago}`,
     actors: { system: 'the first start', cli: 'the command line' },

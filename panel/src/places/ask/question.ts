@@ -44,6 +44,11 @@ export function isComplete({ app, email, permission, resourceType, resourceId }:
   return app !== '' && email.trim() !== '' && permission !== '' && (resourceType === '') === (resourceId === '');
 }
 
+/** Whether the service can be asked who may: that question names nobody. */
+export function isCompleteWho({ app, permission, resourceType, resourceId }: Question): boolean {
+  return app !== '' && permission !== '' && (resourceType === '') === (resourceId === '');
+}
+
 /** The body of a question, without what is not given. */
 export function bodyOf({ email, permission, resourceType, resourceId, level }: Question) {
   return {

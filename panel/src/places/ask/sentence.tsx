@@ -22,17 +22,19 @@ interface SentenceProps {
   readonly tiered: boolean | null;
   /** Fixed: the person asks about themselves. */
   readonly own?: boolean;
+  /** Nobody is named: it asks who may. */
+  readonly who?: boolean;
 }
 
-/** "May [person] [permission] [level] on [record] in [application]?", each part a field. */
+/** "May [person] [permission] [level] on [record] in [application]?", each part a field; or "Who may …?". */
 export function Sentence(props: SentenceProps) {
-  const { question, change, permissions, types, apps, tiered, own = false } = props;
+  const { question, change, permissions, types, apps, tiered, own = false, who = false } = props;
   const { ask } = useWords();
   const words = ask.sentence;
   return (
     <section className={css.sentence} aria-label={words.label}>
-      <span className={css.word}>{own ? ask.own.may : words.may}</span>
-      {!own && <PersonPart {...props} />}
+      <span className={css.word}>{own ? ask.own.may : who ? words.whoMay : words.may}</span>
+      {!own && !who && <PersonPart {...props} />}
       <Part size="wide">
         <ComboField
           bare

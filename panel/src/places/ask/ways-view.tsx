@@ -10,11 +10,10 @@ import { type BenchProps, isKnownType } from './asked.ts';
 import { type Question, recordOf } from './question.ts';
 import { applies, type Explained } from './rules.ts';
 import { WayDraft } from './way-draft.tsx';
-import { type Matrix, type Way, waysOf } from './ways.ts';
+import { type Matrix, shownAtFirst, type Way, waysOf } from './ways.ts';
 
 /** Shown at first; with hundreds of roles there are hundreds of ways. */
 const FIRST = 6;
-/** The panel's own application, whose people only SuperAdmins change. */
 
 interface WaysProps extends BenchProps {
   readonly explained: Explained;
@@ -35,6 +34,7 @@ export function WaysView({ question, settled, catalog, explained, matrix }: Ways
     () => waysOf({ question, explained, matrix, blocked, recordKnown }).filter((way) => isConceivable(way, rights)),
     [question, explained, matrix, blocked, recordKnown, rights],
   );
+  const first = shownAtFirst(ways, FIRST);
   const { allowed } = explained;
   const mayEdit = rights.mayEdit(question.app);
   return (
@@ -45,7 +45,7 @@ export function WaysView({ question, settled, catalog, explained, matrix }: Ways
       </header>
       {ways.length === 0 && <p>{nothingOf(words, explained, inactive)}</p>}
       <ol className={css.wayList}>
-        {ways.slice(0, all ? undefined : FIRST).map((way) => (
+        {ways.slice(0, all ? undefined : first).map((way) => (
           <li key={JSON.stringify(way)} className={css.way}>
             <span>{sentenceOf(way, question, words)}</span>
             <span className={css.else}>{elseOf(way, words)}</span>
@@ -58,9 +58,9 @@ export function WaysView({ question, settled, catalog, explained, matrix }: Ways
           </li>
         ))}
       </ol>
-      {!all && ways.length > FIRST && (
+      {!all && ways.length > first && (
         <Button kind="quiet" onClick={() => setAll(true)}>
-          {words.ask.ways.more(ways.length - FIRST)}
+          {words.ask.ways.more(ways.length - first)}
         </Button>
       )}
       {!mayEdit && ways.length > 0 && <p className={css.soft}>{words.ask.ways.reader}</p>}

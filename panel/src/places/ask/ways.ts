@@ -203,6 +203,25 @@ function takingByRole(facts: Facts): Way[] {
   ];
 }
 
+/** What is far more than the question asks for: offered behind "more", so that it is never beside a change of one record. */
+const GRAVE: ReadonlySet<Way['kind']> = new Set([
+  'make-admin',
+  'make-superadmin',
+  'remove-admin',
+  'remove-superadmin',
+  'block',
+]);
+
+/**
+ * How many of the ways, the mildest first, are shown before somebody asks for more. What makes or unmakes a SuperAdmin, and blocks
+ * somebody, is not among them where there is anything else; an administration of the application neither.
+ */
+export function shownAtFirst(ways: readonly Way[], most: number): number {
+  const mild = ways.filter(({ kind }) => !GRAVE.has(kind)).length;
+  if (mild > 0) return Math.min(mild, most);
+  return ways.filter(({ kind }) => kind !== 'make-superadmin').length;
+}
+
 /** How much a change gives or takes besides, for the order alone. */
 function weightOf(way: Way): number {
   switch (way.kind) {

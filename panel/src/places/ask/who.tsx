@@ -11,7 +11,7 @@ const OPERATION = 'POST /api/applications/{appCode}/subjects';
 type Subject = Out<typeof OPERATION>['subjects'][number];
 
 /** Everybody for whom the answer is yes. */
-export function Who({ question }: { question: Question; change: (changes: Partial<Question>) => void }) {
+export function Who({ question }: { question: Question }) {
   const { ask: words, common } = useWords();
   const { email: _, ...body } = bodyOf(question);
   const input = { path: { appCode: question.app }, body };

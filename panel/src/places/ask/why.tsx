@@ -11,6 +11,7 @@ import { type BenchProps, isKnownType, useExplain } from './asked.ts';
 import { keepAssertion } from './assertions.ts';
 import { nearest } from './nearest.ts';
 import { caseOf, commandOf, DEMO_QUESTION, isComplete, type Question, queryOf, yamlOf } from './question.ts';
+import { reasonOf } from './reason.ts';
 import { applies, type Explained } from './rules.ts';
 import { RulesView } from './rules-view.tsx';
 import { WaysView } from './ways-view.tsx';
@@ -65,17 +66,14 @@ function isGlobal({ catalog, question }: BenchProps): boolean {
 
 /** Large, and told to screen readers when it changes. `asked`: the question that it answers, for whoever measures. */
 export function Verdict({ question, explained, asked }: { question: Question; explained: Explained; asked: string }) {
-  const { ask: words, common } = useWords();
+  const all = useWords();
+  const { ask: words, common } = all;
   const { allowed, accessLevel } = explained;
   const level = common.levels[accessLevel ?? 'none'];
   return (
     <div aria-live="polite" aria-atomic="true" data-asked={asked}>
       <p className={allowed ? css.yes : css.no}>{allowed ? words.answer.yes(level) : words.answer.no}</p>
-      {!allowed && accessLevel !== null && (
-        <p className={css.soft}>
-          {words.answer.tooLow(level, common.levels[question.level === 'edit' ? 'edit' : 'view'])}
-        </p>
-      )}
+      {!allowed && <p className={css.because}>{reasonOf(explained, question, all)}</p>}
     </div>
   );
 }

@@ -40,6 +40,7 @@ export const permissions: typeof en = {
   level: 'Alespoň',
   anyLevel: 'Jakákoli úroveň',
   ask: 'Zeptat se na něj',
+  whoCan: 'Kdo smí',
   matrix: 'Ukázat v matici',
   created: 'Vytvořeno',
   changed: 'Změněno',

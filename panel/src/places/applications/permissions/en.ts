@@ -42,6 +42,7 @@ export const permissions = {
   level: 'At least',
   anyLevel: 'Any level',
   ask: 'Ask about it',
+  whoCan: 'Who can',
   matrix: 'Show in the matrix',
   created: 'Created',
   changed: 'Changed',

@@ -141,6 +141,9 @@ function About({ appCode, base, permission, table, actions }: AboutProps) {
         <ButtonLink href={`/ask?app=${encodeURIComponent(appCode)}&permission=${encodeURIComponent(code)}`}>
           {words.ask}
         </ButtonLink>
+        <ButtonLink href={`/ask/who?app=${encodeURIComponent(appCode)}&permission=${encodeURIComponent(code)}`}>
+          {words.whoCan}
+        </ButtonLink>
         <ButtonLink href={`${base}/matrix?q=${encodeURIComponent(code)}`}>{words.matrix}</ButtonLink>
       </span>
     </Card>

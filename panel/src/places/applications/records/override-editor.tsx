@@ -74,12 +74,24 @@ export function OverrideEditor(props: OverrideEditorProps) {
     setPlace(next);
     onAt?.(next);
   };
-  const shown = (choice: Choice) => (choice === '' ? words.noOverride : common.levels[choice]);
+  const known = isAddress(email) && !loading;
+  const without = useRead(
+    'POST /api/applications/{appCode}/effective',
+    { path: { appCode }, body: { email: path.email } },
+    { enabled: known },
+  );
+  // What holds without an override: the same question about no record.
+  const otherwise = new Map((without.data?.data ?? []).map(({ code, accessLevel }) => [code, accessLevel]));
+  const shown = (choice: Choice, permission: string) => {
+    if (choice !== '') return common.levels[choice];
+    const level = otherwise.get(permission);
+    return level === undefined ? words.noOverride : words.asRolesSay(common.levels[level ?? 'none']);
+  };
   const moves = (
     <ul className={css.moves}>
       {changes.map(({ permission, from, to }) => (
         <li key={permission}>
-          <code>{permission}</code> {words.replaces(shown(from), shown(to))}
+          <code>{permission}</code> {words.replaces(shown(from, permission), shown(to, permission))}
         </li>
       ))}
     </ul>
@@ -157,7 +169,7 @@ export function OverrideEditor(props: OverrideEditorProps) {
                 bare
                 label={code}
                 value={after[code] ?? ''}
-                options={choicesFor(of).map((choice) => [choice, shown(choice)] as const)}
+                options={choicesFor(of).map((choice) => [choice, shown(choice, code)] as const)}
                 onText={(choice) => setDraft({ ...draft, [code]: choice as Choice })}
               />
             </div>

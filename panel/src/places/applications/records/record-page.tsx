@@ -29,6 +29,9 @@ export function RecordPage({ type, id, ...view }: ViewProps & { type: string; id
         </h2>
         <span>
           <CopyButton text={() => location.href} label={common.copyLink} />
+          <ButtonLink kind="quiet" href={`/ask/who?${question}`}>
+            {words.whoCan}
+          </ButtonLink>
           <ButtonLink kind="quiet" href={`/ask?${question}`}>
             {words.ask}
           </ButtonLink>
