@@ -8,7 +8,7 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { launchShell } from './chromium.ts';
 import { axeFaults, overflow } from './panel.ts';
 import { administer, makeDemo } from './panel-world.ts';
-import { type ExampleOptions, openExample, type RunningExample, startExample } from './react-page.ts';
+import { type ExampleOptions, OWN_PUSHES, openExample, type RunningExample, startExample } from './react-page.ts';
 
 const BEN = 'ben@example.com';
 const ADMIN = 'admin@example.com';
@@ -357,7 +357,7 @@ test('pushes are subscribed and ended for the person who is signed in, and one o
     as: person,
     prepare: async (one) => {
       await one.context().grantPermissions(['notifications'], { origin: example.url });
-      await one.addInitScript(`(${REPLACE})(${JSON.stringify(subscription)})`);
+      await one.addInitScript(`(${OWN_PUSHES})(${JSON.stringify(subscription)})`);
     },
   });
   const stored = async () => (await api.get('/api/profile/me/push/subscriptions')).body.response;
@@ -388,14 +388,3 @@ test('pushes are subscribed and ended for the person who is signed in, and one o
   expect(await stored()).toEqual([]);
   expect(complaints).toEqual([]);
 });
-
-// What runs in a page is text: the types of this project are not those of a browser.
-const REPLACE = `(made) => {
-  const own = { endpoint: made.endpoint, toJSON: () => made, unsubscribe: async () => { localStorage.removeItem('own'); return true; } };
-  PushManager.prototype.subscribe = async ({ userVisibleOnly, applicationServerKey }) => {
-    if (!userVisibleOnly || applicationServerKey.length !== 65) throw new Error('not what a browser takes');
-    localStorage.setItem('own', '1');
-    return own;
-  };
-  PushManager.prototype.getSubscription = async () => (localStorage.getItem('own') === '1' ? own : null);
-}`;

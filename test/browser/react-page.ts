@@ -79,3 +79,14 @@ export async function openExample(browser: Browser, url: string, options: Exampl
   await page.goto(`${url}/?${query.toString()}`);
   return { page, complaints, close: () => context.close() };
 }
+
+/** A push service of the test's own. What runs in a page is text: the types of this project are not those of a browser. */
+export const OWN_PUSHES = `(made) => {
+  const own = { endpoint: made.endpoint, toJSON: () => made, unsubscribe: async () => { localStorage.removeItem('own'); return true; } };
+  PushManager.prototype.subscribe = async ({ userVisibleOnly, applicationServerKey }) => {
+    if (!userVisibleOnly || applicationServerKey.length !== 65) throw new Error('not what a browser takes');
+    localStorage.setItem('own', '1');
+    return own;
+  };
+  PushManager.prototype.getSubscription = async () => (localStorage.getItem('own') === '1' ? own : null);
+}`;

@@ -1,13 +1,10 @@
 import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { fits } from '../../src/app/doctor/machine.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { passwordContext, refreshTokenContext, Sealing } from '../../src/brands/sealing.ts';
-import { generatePair } from '../../src/delivery/p256.ts';
+import { refreshTokenContext, Sealing } from '../../src/brands/sealing.ts';
 import {
   type BrandChange,
   deleteBrand,
@@ -15,99 +12,21 @@ import {
   listBrands,
   updateBrand,
 } from '../../src/persistence/brands/brands.ts';
-import type { Database } from '../../src/persistence/database.ts';
 import { createAuthority } from '../grpc/certificates.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
-import { HttpProxy } from '../support/http-proxy.ts';
-import { AUDIENCE, type OidcDouble, PATHS, startOidc } from '../support/oidc.ts';
-import { createDatabase, freePort, SERVER_VARIABLE, straight } from '../support/postgres.ts';
-import { type SmtpSink, startSmtp } from '../support/smtp.ts';
+import { PATHS } from '../support/oidc.ts';
+import { createDatabase, SERVER_VARIABLE } from '../support/postgres.ts';
+import { startSmtp } from '../support/smtp.ts';
 import { refreshAccount } from '../support/token-accounts.ts';
 import { TransactionPooler } from '../support/transaction-pooler.ts';
 import { startUsher } from '../support/usher.ts';
-import { newFolder, usher } from './harness.ts';
+import { database, examine, file, healthy, LOGIN, oidc, SEALING_KEY, smtp, storage } from './doctor-world.ts';
+import { usher } from './harness.ts';
 
-const SEALING_KEY = Buffer.alloc(32, 7).toString('base64');
-const LOGIN = { user: 'postman@example.com', password: 'canary-password-of-smtp' };
-const [publicKey, privateKey] = generatePair();
-const { folder, file } = newFolder();
-
-let storage: TestStorage;
-let database: Database;
-let smtp: SmtpSink;
-let oidc: OidcDouble;
-let healthy: Record<string, string>;
 let taken: Server | undefined;
-
-beforeAll(async () => {
-  storage = await createStorage('postgresql');
-  database = await storage.open();
-  smtp = await startSmtp({ login: LOGIN });
-  oidc = await startOidc();
-  await database.change(async (tx) => {
-    const { id } = await insertBrand(tx, { slug: 'atelier', name: 'Atelier' });
-    const sealed = new Sealing([SEALING_KEY], systemClock).seal(passwordContext(id), LOGIN.password);
-    await updateBrand(tx, id, {
-      smtpHost: '127.0.0.1',
-      smtpPort: smtp.port,
-      smtpUser: LOGIN.user,
-      smtpPassword: sealed.text,
-      smtpKey: sealed.key,
-    });
-    return { result: null, scopes: [] };
-  });
-  healthy = {
-    DATA_DIR: join(folder, 'data'),
-    // What it says of a pooler, one of this test's own shows.
-    DATABASE_URL: straight(storage.url).url,
-    HTTP_PORT: `${await freePort()}`,
-    GRPC_PORT: `${await freePort()}`,
-    AUTH_ISSUER: oidc.issuer,
-    AUTH_AUDIENCE: AUDIENCE,
-    INTERNAL_API_KEY: 'canary-key-of-a-backend',
-    BRAND_SMTP_KEY: SEALING_KEY,
-    PUSH_PUBLIC_KEY: publicKey,
-    PUSH_PRIVATE_KEY: privateKey,
-    PUSH_SUBJECT: 'mailto:operations@example.com',
-  };
-}, 60_000);
-
 afterEach(() => {
-  smtp.fault = null;
-  oidc.faults.clear();
   taken?.close();
   taken = undefined;
 });
-
-afterAll(async () => {
-  await oidc?.close();
-  await smtp?.close();
-  await storage?.remove();
-  await rm(folder, { recursive: true, force: true });
-}, 60_000);
-
-interface Seen {
-  code: number;
-  /** Of a check, but for those that are well. */
-  readonly bad: (check: string) => [result: string, found: string, advice: string][];
-  text: string;
-}
-
-async function examine(env: Record<string, string | undefined> = {}): Promise<Seen> {
-  const { code, stdout, stderr } = await usher(['doctor', '--json'], { env: { ...healthy, ...env } });
-  expect(stderr).toBe('');
-  const { findings } = JSON.parse(stdout) as {
-    findings: { check: string; result: string; found: string; advice: string | null }[];
-  };
-  for (const secret of [LOGIN.password, SEALING_KEY, privateKey, 'canary']) expect(stdout).not.toContain(secret);
-  // What is wrong says what to do, and what is well says nothing of the kind.
-  for (const { result, advice } of findings) expect(advice === null).toBe(result === 'ok');
-  const bad = (check: string) =>
-    findings
-      .filter((finding) => finding.check === check && finding.result !== 'ok')
-      .map(({ result, found, advice }): [string, string, string] => [result, found, advice ?? '']);
-  return { code, bad, text: stdout };
-}
 
 describe('usher doctor', () => {
   test('finds a healthy service healthy, by free ports and beside it, sends no mail and leaves no row', async () => {
@@ -352,71 +271,5 @@ describe('usher doctor', () => {
     const engines = '^24.12.0 || ^26.0.0';
     const versions = ['24.12.0', '24.21.3', '26.1.0', '24.11.9', '25.0.0', '22.12.0'];
     expect(versions.map((version) => fits(version, engines))).toEqual([true, true, true, false, false, false]);
-  });
-});
-
-describe('the proxy of requests', () => {
-  const proxies: HttpProxy[] = [];
-  afterEach(async () => {
-    for (const proxy of proxies.splice(0)) await proxy.close();
-  });
-  const outbound = (text: string) =>
-    (JSON.parse(text) as { findings: { check: string; found: string }[] }).findings
-      .filter(({ check }) => check === 'outbound')
-      .map(({ found }) => found);
-
-  test('is named without its credentials and asked for the issuer, and then everything is asked by it', async () => {
-    const proxy = await HttpProxy.start({ credentials: 'name:canary' });
-    proxies.push(proxy);
-    const { text, bad } = await examine({ OUTBOUND_PROXY: proxy.url('name:canary') });
-    const host = new URL(oidc.issuer).host;
-    expect(outbound(text)).toEqual([`http://${proxy.host} passes requests on, to ${host} for one`]);
-    expect(bad('provider')).toEqual([]);
-    expect(new Set(proxy.targets)).toEqual(
-      new Set([
-        `GET ${oidc.issuer}/`,
-        `GET ${oidc.issuer}/.well-known/openid-configuration`,
-        `GET ${oidc.issuer}${PATHS.jwks}`,
-        ...['fcm.googleapis.com', 'updates.push.services.mozilla.com', 'web.push.apple.com'].map(
-          (name) => `CONNECT ${name}:443`,
-        ),
-      ]),
-    );
-    expect(bad('push')[0]?.slice(0, 2)).toEqual(['warning', expect.stringContaining('fcm.googleapis.com')]);
-  });
-
-  test.each<[string, (proxy: HttpProxy) => Record<string, string> | Promise<Record<string, string>>, RegExp]>([
-    ['other credentials', (proxy) => ({ OUTBOUND_PROXY: proxy.url('name:canary') }), /does not take the credentials/],
-    [
-      'nobody there',
-      async (proxy) => {
-        const url = proxy.url('name:canary');
-        await proxy.close();
-        return { OUTBOUND_PROXY: url };
-      },
-      /cannot be reached/,
-    ],
-  ])('%s', async (_name, env, found) => {
-    const proxy = await HttpProxy.start({ credentials: 'name:password' });
-    const url = proxy.url();
-    if (found.source.includes('credentials')) proxies.push(proxy);
-    const { code, bad } = await examine(await env(proxy));
-    expect(code).toBe(1);
-    expect(bad('outbound')).toEqual([
-      ['failed', expect.stringMatching(found), expect.stringContaining('OUTBOUND_PROXY')],
-    ]);
-    expect(bad('outbound')[0]?.[1]).toContain(new URL(url).host);
-  });
-
-  test('what is excepted is not asked by it, and variables of others are named', async () => {
-    const proxy = await HttpProxy.start();
-    proxies.push(proxy);
-    const excepted = await examine({ OUTBOUND_PROXY: proxy.url(), OUTBOUND_NO_PROXY: '127.0.0.1' });
-    expect(excepted.bad('provider')).toEqual([]);
-    expect(proxy.targets.filter((target) => target.includes('127.0.0.1'))).toEqual([]);
-    const { bad } = await examine({ HTTPS_PROXY: proxy.url(), no_proxy: 'x' });
-    expect(bad('outbound')).toEqual([
-      ['warning', 'requests leave directly: HTTPS_PROXY is not read', expect.stringContaining('OUTBOUND_PROXY')],
-    ]);
   });
 });

@@ -42,7 +42,7 @@ export const MAIL_ACCOUNTS: readonly Mutant[] = [
     'brands/token-url.ts',
     "{ reach: 'internet', http: false, anyPort: true, trustedOrigins }",
     "{ reach: 'internal', http: false, anyPort: true, trustedOrigins }",
-    'brands/oauth2',
+    'brands/oauth2-keys',
   ),
   mutant(
     'requests for access tokens ignore where tokens may be fetched',

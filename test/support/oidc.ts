@@ -7,7 +7,9 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUI
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLocalJWKSet, type JWK, jwtVerify, SignJWT } from 'jose';
-import { type Adapter, type AdapterPayload, type Configuration, Provider } from 'oidc-provider';
+import { type AdapterPayload, type Configuration, Provider } from 'oidc-provider';
+import { followToCode } from './oidc-sign-in.ts';
+import { memoryAdapter } from './oidc-storage.ts';
 
 export const AUDIENCE = 'https://usher.test/api';
 export const CLIENT_ID = 'panel';
@@ -381,44 +383,4 @@ class Double implements OidcDouble {
     }) as typeof response.end;
     await this.#current().callback()(request, response);
   }
-}
-
-/** What the provider stores, for as long as a test runs; rotation of keys keeps it. */
-function memoryAdapter(stored: Map<string, AdapterPayload>, model: string): Adapter {
-  const values = () => [...stored].filter(([key]) => key.startsWith(`${model}:`)).map(([, value]) => value);
-  return {
-    upsert: async (id, payload) => void stored.set(`${model}:${id}`, payload),
-    find: async (id) => stored.get(`${model}:${id}`),
-    findByUid: async (uid) => values().find((value) => value.uid === uid),
-    findByUserCode: async (userCode) => values().find((value) => value.userCode === userCode),
-    destroy: async (id) => void stored.delete(`${model}:${id}`),
-    consume: async (id) => {
-      const value = stored.get(`${model}:${id}`);
-      if (value) value.consumed = Math.floor(Date.now() / 1000);
-    },
-    revokeByGrantId: async (grantId) => {
-      for (const [key, value] of stored) if (value.grantId === grantId) stored.delete(key);
-    },
-  };
-}
-
-/** Follows the provider's redirects with its cookies until it sends the browser back with a code. */
-async function followToCode(start: URL): Promise<string> {
-  const cookies = new Map<string, string>();
-  let url = start;
-  for (let hop = 0; hop < 10; hop++) {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(url, { redirect: 'manual', headers: { cookie } });
-    for (const line of response.headers.getSetCookie()) {
-      const [name = '', value = ''] = (line.split(';', 1)[0] ?? '').split('=');
-      cookies.set(name, value);
-    }
-    const location = response.headers.get('location');
-    if (location === null) throw new Error(`the provider answered ${response.status}: ${await response.text()}`);
-    url = new URL(location, url);
-    const code = url.searchParams.get('code');
-    if (code !== null) return code;
-    if (url.searchParams.has('error')) throw new Error(`the provider refused: ${url.search}`);
-  }
-  throw new Error('the provider redirects for ever');
 }

@@ -3,8 +3,9 @@
 import { randomBytes } from 'node:crypto';
 
 import { ACTION_HANDLERS } from './actions.ts';
+import { EMAIL_PROVIDER_HANDLERS } from './email-providers.ts';
 import { LABEL_HANDLERS } from './labels.ts';
-import { ApiError, type EmailProviderRow, type IdpState, newId, type OrgRow, type UserRow } from './state.ts';
+import { ApiError, type IdpState, newId, type OrgRow, type UserRow } from './state.ts';
 
 export interface ApiRequest {
   method: string;
@@ -38,19 +39,7 @@ export function answerOf(state: IdpState, request: ApiRequest): ApiAnswer {
 }
 
 const HANDLERS: readonly (readonly [string, RegExp, Handler])[] = [
-  [
-    'POST',
-    /^\/admin\/v1\/email\/_search$/,
-    (state) => {
-      const result = settled(state, state.emailProviders).map((row) => shownProvider(state, row));
-      const counted = { totalResult: String(result.length), viewTimestamp: details.changeDate };
-      return { body: { details: counted, result } };
-    },
-  ],
-  ['POST', /^\/admin\/v1\/email\/http$/, createEmailProvider],
-  ['GET', /^\/admin\/v1\/email\/([^/]+)$/, readEmailProvider],
-  ['PUT', /^\/admin\/v1\/email\/http\/([^/]+)$/, updateEmailProvider],
-  ['POST', /^\/admin\/v1\/email\/([^/]+)\/_activate$/, activateEmailProvider],
+  ...EMAIL_PROVIDER_HANDLERS,
   ['POST', /^\/v2\/organizations\/_search$/, searchOrganizations],
   ['POST', /^\/v2\/organizations$/, createOrganization],
   ['GET', /^\/admin\/v1\/orgs\/([^/]+)$/, readOrganization],
@@ -69,19 +58,6 @@ const HANDLERS: readonly (readonly [string, RegExp, Handler])[] = [
   ['PUT', /^\/v2\/users\/human\/([^/]+)$/, updateUser],
 ];
 
-function shownProvider({ revealsKeys }: IdpState, { id, active, description, endpoint, signingKey }: EmailProviderRow) {
-  const state = active ? 'EMAIL_PROVIDER_ACTIVE' : 'EMAIL_PROVIDER_INACTIVE';
-  return { id, details, state, description, http: { endpoint, ...(revealsKeys ? { signingKey } : {}) } };
-}
-
-function readEmailProvider(state: IdpState, _body: Body, [id]: string[]): ApiAnswer {
-  const row = present(
-    state.emailProviders.find((one) => one.id === id),
-    'SMTP configuration not found (QUERY-fwofw)',
-  );
-  return { body: { config: shownProvider(state, row) } };
-}
-
 /** Rows that a search shows: projections lag behind writes. */
 export function settled<Row extends object>({ searchLagMs, madeAt }: IdpState, rows: readonly Row[]): Row[] {
   const now = Date.now();
@@ -99,44 +75,6 @@ export function newKey(): string {
     .toString('base64')
     .replaceAll(/[^A-Za-z0-9]/g, 'x')
     .slice(0, 36);
-}
-
-function createEmailProvider(state: IdpState, { endpoint, description }: Body): ApiAnswer {
-  const row = {
-    id: newId(),
-    active: false,
-    description: typeof description === 'string' ? description : '',
-    endpoint: required(endpoint, 'endpoint'),
-    signingKey: newKey(),
-  };
-  refuseDenied(state, row.endpoint, 'Errors.NotificationProvider.Blocked.Endpoint (COMMAND-Uf0294nKls)');
-  state.emailProviders.push(row);
-  state.madeAt.set(row, Date.now());
-  return { body: { details, id: row.id, signingKey: state.signsMails ? row.signingKey : '' } };
-}
-
-function updateEmailProvider(state: IdpState, body: Body, [id]: string[]): ApiAnswer {
-  const row = present(
-    state.emailProviders.find((one) => one.id === id),
-    'SMTP configuration not found (COMMAND-H5VqE)',
-  );
-  const swap = body.expirationSigningKey === '0s';
-  const endpoint = required(body.endpoint, 'endpoint');
-  const description = typeof body.description === 'string' ? body.description : '';
-  Object.assign(row, { endpoint, description });
-  // The old key is worth nothing from now on.
-  if (swap) row.signingKey = newKey();
-  return { body: { details, signingKey: swap && state.signsMails ? row.signingKey : '' } };
-}
-
-function activateEmailProvider(state: IdpState, _body: Body, [id]: string[]): ApiAnswer {
-  const row = present(
-    state.emailProviders.find((one) => one.id === id),
-    'SMTP configuration not found (COMMAND-kg8yr)',
-  );
-  if (row.active) throw new ApiError(9, 'SMTP provider is already active (COMMAND-vUHBS)');
-  for (const other of state.emailProviders) other.active = other === row;
-  return { body: { details } };
 }
 
 function searchOrganizations(state: IdpState, body: Body): ApiAnswer {
@@ -380,7 +318,7 @@ export function present<T>(value: T | undefined, message: string): T {
   return value;
 }
 
-function required(value: unknown, field: string): string {
+export function required(value: unknown, field: string): string {
   if (typeof value !== 'string' || value === '' || Array.from(value).length > 200) {
     throw new ApiError(3, `invalid ${field}: value length must be between 1 and 200 runes, inclusive`);
   }
