@@ -21,6 +21,8 @@ import { byAdministratorOf, byManagerOfAll, bySuperAdmin, type Rule } from './ru
 export interface By {
   readonly caller: { readonly email: string };
   readonly requestId: string;
+  /** Their own words on why, for the audit. */
+  readonly reason?: string | undefined;
   /** Present where the write is to be rehearsed only. */
   readonly dryRun?: DryRun | undefined;
   /** The write is refused when what it concerns has changed since that revision. */
@@ -112,7 +114,8 @@ export async function administer<T>(
   write: (administration: Administration) => Promise<Outcome<T | UsherError>>,
 ): Promise<Committed<T>> {
   const { action } = about;
-  const named = { actor: `user:${by.caller.email}`, action, appCode: about.app, requestId: by.requestId };
+  const { requestId, reason } = by;
+  const named = { actor: `user:${by.caller.email}`, action, appCode: about.app, requestId, reason };
   const judge = (tx: Tx) => about.guard(tx, by.caller.email);
   const carryOut = async (tx: Tx, audit: Administration['audit']) => {
     await refuseChanged(tx, by.ifRevision, about);

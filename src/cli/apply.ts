@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Issue, issueLines, readText } from './files.ts';
+import { reasonOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, formatOf, type Io, print } from './io.ts';
 import { ProgressLine } from './progress.ts';
@@ -42,6 +43,7 @@ export function defineApply(program: Command, context: Context): void {
     .option('--prune', 'remove what a section of the manifest does not list')
     .option('--impact', 'list who gains and who loses')
     .option('--max-lost <n>', 'apply nothing when more than n decisions would be lost', wholeNumber)
+    .addOption(reasonOption())
     .action(async (names: string[], _: Options, self: Command) => {
       const options = self.optsWithGlobals<Options>();
       const { io } = context;

@@ -2,6 +2,7 @@
 
 import { InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../base/clock.ts';
+import { isReason, REASON_RULE } from '../base/reason.ts';
 
 const MOST = 100_000;
 
@@ -22,6 +23,14 @@ export function levelOption(): Option {
 /** The level as a member of a question; none without the option. */
 export function atLevel(level: 'view' | 'edit' | undefined): { accessLevel?: 'view' | 'edit' } {
   return level === undefined ? {} : { accessLevel: level };
+}
+
+/** `--reason TEXT`: why, of a command that writes. */
+export function reasonOption(): Option {
+  return new Option('--reason <text>', `why, for the audit: ${REASON_RULE}`).argParser((text) => {
+    if (isReason(text)) return text;
+    throw new InvalidArgumentError(`Must be ${REASON_RULE}.`);
+  });
 }
 
 const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

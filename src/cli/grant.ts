@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { reasonOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
 import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
@@ -10,6 +11,7 @@ export function defineGrant(program: Command, context: Context): void {
     .description(
       'Gives a person one role in an application and keeps their other roles. Changes nothing when they hold it already. The person need not have signed in before.',
     )
+    .addOption(reasonOption())
     .action(async (email: string, app: string, role: string, _: ServiceOptions, self: Command) => {
       const options = self.optsWithGlobals<ServiceOptions>();
       const service = await openService(context.io, options);
@@ -21,7 +23,10 @@ export function defineGrant(program: Command, context: Context): void {
       const text = changed ? `${email} now holds ${role} in ${app}.` : `${email} already held ${role} in ${app}.`;
       await print(context, options, { email, app, role, changed }, text);
     });
-  withExamples(command, ['usher grant clara@example.com atelier accountant']);
+  withExamples(command, [
+    'usher grant clara@example.com atelier accountant',
+    "usher grant clara@example.com atelier accountant --reason 'stands in for Ben in May'",
+  ]);
 }
 
 /** `usher revoke EMAIL APP ROLE`: removes one role. */
@@ -31,6 +36,7 @@ export function defineRevoke(program: Command, context: Context): void {
     .description(
       'Takes one role in an application from a person and keeps their other roles. Fails when they do not hold it.',
     )
+    .addOption(reasonOption())
     .action(async (email: string, app: string, role: string, _: ServiceOptions, self: Command) => {
       const options = self.optsWithGlobals<ServiceOptions>();
       const service = await openService(context.io, options);

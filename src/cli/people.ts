@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { ImportResult } from '../gen/api.ts';
 import type { Issue } from './files.ts';
+import { reasonOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, print } from './io.ts';
 import { faulty, PEOPLE_COLUMNS, type PeopleFile, readPeople } from './people-file.ts';
@@ -28,6 +29,7 @@ export function definePeople(program: Command, context: Context): void {
       ].join('\n\n'),
     )
     .option('--dry-run', 'tell what would be done, and change nothing')
+    .addOption(reasonOption())
     .action(async (name: string, _: Options, self: Command) => {
       const options = self.optsWithGlobals<Options>();
       const { io } = context;

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Impact, Input, Out } from '../gen/api.ts';
+import { reasonOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, formatOf, print } from './io.ts';
 import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
@@ -55,6 +56,7 @@ function defineMove(group: Command, context: Context): void {
       'Moves a person to another address, with everything that they have: rights, profile, preferences, inbox, account. The old address stays, inactive.',
     )
     .option('--dry-run', 'change nothing, and say what would move')
+    .addOption(reasonOption())
     .action(async (email: string, to: string, _: WriteOptions, self: Command) => {
       const options = self.optsWithGlobals<WriteOptions>();
       const isRehearsal = options.dryRun === true;
@@ -78,6 +80,7 @@ function defineOffboard(group: Command, context: Context): void {
     )
     .option('--hand-over-to <email>', 'an active person who takes over the administration of the same applications')
     .option('--dry-run', 'change nothing, and say what would end')
+    .addOption(reasonOption())
     .action(async (email: string, _: WriteOptions, self: Command) => {
       const options = self.optsWithGlobals<WriteOptions>();
       const isRehearsal = options.dryRun === true;
@@ -100,6 +103,7 @@ function defineErase(group: Command, context: Context): void {
       'Erases everything that is stored about a person; the audit keeps a pseudonym. It cannot be undone, so without --yes it only says what would go.',
     )
     .option('--yes', 'erase')
+    .addOption(reasonOption())
     .action(async (email: string, _: WriteOptions, self: Command) => {
       const options = self.optsWithGlobals<WriteOptions>();
       const isRehearsal = options.yes !== true;

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
+import { reasonOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { type Context, type GlobalOptions, print } from './io.ts';
 
 interface Options extends GlobalOptions {
   yes?: boolean;
+  reason?: string;
 }
 
 /** `usher reincarnate`: a new history for a restored or copied database. */
@@ -16,6 +18,7 @@ export function defineReincarnate(program: Command, context: Context): void {
         'For a copy, and for a database whose rows were changed by hand. Without --yes it only says so.',
     )
     .option('--yes', 'begin the new history')
+    .addOption(reasonOption())
     .action(async (_: Options, self: Command) => {
       const options = self.optsWithGlobals<Options>();
       if (options.yes !== true) {
@@ -25,7 +28,7 @@ export function defineReincarnate(program: Command, context: Context): void {
         return;
       }
       const { reincarnate } = await import('./reincarnate-database.ts');
-      const { revisions, revision } = await reincarnate(context.io, options);
+      const { revisions, revision } = await reincarnate(context.io, options, options.reason);
       const text = `The database has a new history; its newest revision is ${revision}.`;
       await print(context, options, { done: true, revisions, revision }, text);
     });

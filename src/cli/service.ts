@@ -5,6 +5,7 @@ import { type Command, Option } from 'commander';
 import { usherCommand } from '../base/command.ts';
 import { isLoopbackHost } from '../base/ip-address.ts';
 import { methodOf, type OperationInput, unwrapped, urlOf } from '../base/operations.ts';
+import { encodeReason, REASON_HEADER } from '../base/reason.ts';
 import { trimEnd } from '../base/trim.ts';
 import type { ErrorBody, Impact, Input, Operation, Out } from '../gen/api.ts';
 import { chosenContext } from './contexts.ts';
@@ -15,6 +16,8 @@ export interface ServiceOptions extends GlobalOptions {
   token?: string;
   key?: string;
   context?: string;
+  /** Why, of a command that writes. */
+  reason?: string;
 }
 
 export const DEFAULT_URL = 'http://localhost:8080';
@@ -59,10 +62,13 @@ export interface Credentials {
 export class Service {
   readonly url: string;
   readonly credentials: Credentials;
+  /** Sent with every write. */
+  readonly #reason: string | undefined;
 
-  constructor(url: string, credentials: Credentials) {
+  constructor(url: string, credentials: Credentials, reason?: string) {
     this.url = url;
     this.credentials = credentials;
+    this.#reason = reason;
   }
 
   /** The answer of a success; anything else is thrown as CommandFailed, in the service's own words. */
@@ -111,13 +117,16 @@ export class Service {
   ): Promise<Response> {
     const { token } = this.credentials;
     const key = this.credentials.key ?? (asks === 'checks' ? this.credentials.checkKey : undefined);
+    const method = methodOf(operation);
+    const reason = method === 'GET' ? undefined : this.#reason;
     const response = await this.#send(urlOf(operation, input), {
-      method: methodOf(operation),
+      method,
       headers: {
         accept: 'application/json',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(key === undefined ? {} : { 'x-internal-api-key': key }),
+        ...(reason === undefined ? {} : { [REASON_HEADER]: encodeReason(reason) }),
         ...headers,
       },
       ...(body === undefined ? {} : { body }),
@@ -215,7 +224,7 @@ export async function openService(io: Io, options: ServiceOptions): Promise<Serv
   const isExplicit = explicit.token !== undefined || explicit.key !== undefined;
   const chosen: Credentials = isExplicit ? explicit : { token: context?.token, key: context?.key };
   const mayBeLocal = chosen.token === undefined && chosen.key === undefined && isLoopbackHost(new URL(url).hostname);
-  return new Service(url, mayBeLocal ? await localCredentials(io, options) : chosen);
+  return new Service(url, mayBeLocal ? await localCredentials(io, options) : chosen, options.reason);
 }
 
 /** An http or https URL that paths can be appended to, without trailing slashes. */

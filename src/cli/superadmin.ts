@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
 import { usherCommand } from '../base/command.ts';
 import { hasForbiddenCharacters, normalizeEmail, RULES } from '../base/grammar.ts';
+import { reasonOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type GlobalOptions, print } from './io.ts';
 
 /** As tokens may have it (identity/claims.ts). */
 const MAX_SUBJECT = 255;
+
+interface WriteOptions extends GlobalOptions {
+  reason?: string;
+}
 
 /** `usher superadmin add|remove|list`: works in the database itself, so that administrators cannot lock themselves out. */
 export function defineSuperadmin(program: Command, context: Context): void {
@@ -29,8 +34,9 @@ function defineAdd(group: Command, context: Context): void {
       '--account <sub>',
       'the account at the identity provider that the address belongs to: the claim sub of its tokens',
     )
+    .addOption(reasonOption())
     .action(async (given: string, _: unknown, self: Command) => {
-      const options = self.optsWithGlobals<GlobalOptions & { account?: string }>();
+      const options = self.optsWithGlobals<WriteOptions & { account?: string }>();
       const email = readEmail(given);
       const account = options.account === undefined ? null : readSubject(options.account);
       const { add } = await import('./superadmin-database.ts');
@@ -49,8 +55,9 @@ function defineRemove(group: Command, context: Context): void {
   const command = group
     .command('remove <email>')
     .description("Ends a person's SuperAdmin rights. The last active SuperAdmin cannot be removed.")
+    .addOption(reasonOption())
     .action(async (given: string, _: GlobalOptions, self: Command) => {
-      const options = self.optsWithGlobals<GlobalOptions>();
+      const options = self.optsWithGlobals<WriteOptions>();
       const email = readEmail(given);
       const { remove } = await import('./superadmin-database.ts');
       const removed = await remove(context.io, options, email);

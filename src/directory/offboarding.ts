@@ -74,7 +74,8 @@ export class Offboarding {
 /** The administrators of an application find what happened in its own audit. */
 function recordOf({ code, ...before }: Holding, after: { handedOverTo?: string }, email: string, by: By) {
   const actor = `user:${by.caller.email}`;
-  return { actor, action: ACTION, appCode: code, subject: email, before, after, requestId: by.requestId };
+  const { requestId, reason } = by;
+  return { actor, action: ACTION, appCode: code, subject: email, before, after, requestId, reason };
 }
 
 async function holdBoth(

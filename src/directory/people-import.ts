@@ -51,6 +51,7 @@ export interface ImportBy {
   /** The SuperAdmin, who is asked for again on rows of the transaction; null for a key. */
   administrator: string | null;
   requestId: string;
+  reason?: string | undefined;
   dryRun: boolean;
 }
 
@@ -103,8 +104,8 @@ export class PeopleImport {
   }
 }
 
-function authorOf({ actor, requestId }: ImportBy) {
-  return { actor, appCode: null, requestId };
+function authorOf({ actor, requestId, reason }: ImportBy) {
+  return { actor, appCode: null, requestId, reason };
 }
 
 async function carryOut(tx: Tx, people: readonly ImportedPerson[], by: ImportBy): Promise<Outcome<ImportAnswer>> {

@@ -6,6 +6,7 @@
 import type { Application, Request, RequestHandler } from 'express';
 import { z } from 'zod';
 import { byCodeUnit } from '../base/order.ts';
+import { REASON_HEADER, readReason } from '../base/reason.ts';
 import { refuseOtherApplications } from '../identity/api-keys.ts';
 import { type Answering, answerDearRead, answerRead, endsWithCaller, isDear } from './dear.ts';
 import { announcesBody } from './http/connections.ts';
@@ -115,8 +116,10 @@ function stepsOf(options: RouterOptions, route: Route): RequestHandler[] {
     });
   };
 
+  const takesReason = route.headers.includes(REASON_HEADER);
   const readBody: RequestHandler = (req, res, next) => {
     const { exchange } = res.locals;
+    if (takesReason) exchange.reason = readReason(req.get(REASON_HEADER));
     if (route.everyMethod || (route.body === null && !announcesBody(req))) return next();
     // A signature over the body is verified later: until then the caller is unknown.
     const isProven = guard.actor(exchange.caller) !== null;
@@ -240,6 +243,9 @@ class RequestInput implements Input<unknown, unknown, unknown, unknown, RequestH
   }
   get requestId(): string {
     return this.#exchange.requestId;
+  }
+  get reason(): string | undefined {
+    return this.#exchange.reason;
   }
   get signal(): AbortSignal {
     return this.#exchange.signal;

@@ -34,6 +34,7 @@ export interface Refusal {
   /** The address of the person it was about, where the path names one. */
   subject: string | null;
   requestId: string;
+  reason?: string | undefined;
 }
 
 /** Both reject with UsherError UNAVAILABLE and the reason. */

@@ -112,6 +112,7 @@ export class AllSends {
         appCode,
         after: { ...after, status, type, brand },
         requestId: by.requestId,
+        reason: by.reason,
       }));
       await recordAll(tx, audits);
       const retried = [...counts.values()].reduce(added, { notifications: 0, deliveries: 0 });

@@ -29,9 +29,9 @@ const MAX_DEPTH = 32;
 
 /** $1 the records, as `toRows` writes them; null for none. */
 export const INSERT_AUDIT_SQL = `
-  insert into audit (actor, action, app_code, subject, before, after, request_id)
-  select actor, action, app_code, subject, before, after, request_id from jsonb_to_recordset($1::jsonb)
-    as r (actor text, action text, app_code text, subject text, before jsonb, after jsonb, request_id text)`;
+  insert into audit (actor, action, app_code, subject, before, after, request_id, reason)
+  select actor, action, app_code, subject, before, after, request_id, reason from jsonb_to_recordset($1::jsonb)
+    as r (actor text, action text, app_code text, subject text, before jsonb, after jsonb, request_id text, reason text)`;
 
 const INSERT = new Prepared<never>('audit', INSERT_AUDIT_SQL);
 
@@ -63,7 +63,7 @@ export async function recordAll(tx: Tx, entries: readonly AuditEntry[]): Promise
 export function toRows(entries: readonly AuditEntry[]): string | null {
   if (entries.length === 0) return null;
   return JSON.stringify(
-    entries.map(({ actor, action, appCode, subject, before, after, requestId }) => ({
+    entries.map(({ actor, action, appCode, subject, before, after, requestId, reason }) => ({
       actor,
       action,
       app_code: appCode,
@@ -71,6 +71,7 @@ export function toRows(entries: readonly AuditEntry[]): string | null {
       before: mask(before),
       after: mask(after),
       request_id: requestId,
+      reason: mask(reason),
     })),
   );
 }
@@ -115,6 +116,8 @@ export interface AuditRow {
   before: unknown;
   after: unknown;
   requestId: string | null;
+  /** The author's own words on why; null where none were given. */
+  reason: string | null;
 }
 
 /** The filter of records; undefined matches any. Texts are compared whole. */
@@ -174,7 +177,8 @@ export async function readAudit(
 
 async function readRecords(tx: Tx, which: RawBuilder<unknown>): Promise<AuditRow[]> {
   const { rows } = await sql<AuditRow>`
-    select a.id, a.at, a.actor, a.action, a.app_code as "appCode", a.subject, a.before, a.after, a.request_id as "requestId"
+    select a.id, a.at, a.actor, a.action, a.app_code as "appCode", a.subject, a.before, a.after, a.request_id as "requestId",
+      a.reason
     from (${which}) w cross join lateral (select * from audit where id = w.id limit 1) a order by a.at desc, a.id desc`.execute(
     tx.kysely,
   );
@@ -249,7 +253,7 @@ function contains(search: string): RawBuilder<boolean> {
   // As in the search of people: in small letters, and as written where the database may fold letters otherwise.
   const [folded = search, asWritten] = spellings(search);
   const within = (text: string, fold: (value: RawBuilder<unknown>) => RawBuilder<unknown>) => [
-    ...['actor', 'action', 'app_code', 'subject', 'request_id'].map((column) => {
+    ...['actor', 'action', 'app_code', 'subject', 'request_id', 'reason'].map((column) => {
       return sql`strpos(${fold(sql`a.${sql.ref(column)}`)}, ${text}) > 0`;
     }),
     ...['before', 'after'].map((column) => {

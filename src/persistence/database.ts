@@ -64,6 +64,8 @@ export interface AuditEntry {
   before?: unknown;
   after?: unknown;
   requestId?: string | null;
+  /** The author's own words on why (docs/reference/administration.md#reasons). */
+  reason?: string | null | undefined;
 }
 
 /** The only way to the data. Every method rejects with UsherError UNAVAILABLE (503) when the database is unavailable or too slow. */

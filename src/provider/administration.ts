@@ -34,7 +34,8 @@ export async function administerProvider<T>(
     return await work((change) => changes.push(change));
   } finally {
     if (changes.length > 0) {
-      const named = { actor: `user:${by.caller.email}`, appCode: app, requestId: by.requestId };
+      const { requestId, reason } = by;
+      const named = { actor: `user:${by.caller.email}`, appCode: app, requestId, reason };
       await database.change(async (tx) => {
         for (const change of changes) await record(tx, { ...named, ...change });
         return { result: null, scopes: [] };

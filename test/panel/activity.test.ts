@@ -8,7 +8,13 @@ import { restoreOf } from '../../panel/src/places/activity/restore.ts';
 import { sentenceOf, sentenceText } from '../../panel/src/places/activity/sentence.ts';
 
 function record(of: Partial<AuditRecord>): AuditRecord {
-  const common = { id: 1, at: '2026-11-23T07:00:00.000Z', actor: 'user:ada@example.com', requestId: 'r1' };
+  const common = {
+    id: 1,
+    at: '2026-11-23T07:00:00.000Z',
+    actor: 'user:ada@example.com',
+    requestId: 'r1',
+    reason: null,
+  };
   return {
     ...common,
     action: 'role.changed',

@@ -42,6 +42,7 @@ describe('accounts that were refused with an address', () => {
     before: null,
     after,
     requestId: null,
+    reason: null,
   });
   const account = (subject: string, more = {}) => ({ issuer: 'https://idp.example.com', subject, ...more });
 

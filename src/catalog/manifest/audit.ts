@@ -31,6 +31,7 @@ interface Occasion {
   actor: Actor;
   code: string;
   requestId: string | null;
+  reason?: string | undefined;
 }
 
 /** Kinds whose every step is about a person. */
@@ -102,8 +103,13 @@ export async function recordRefused(tx: Tx, occasion: Occasion): Promise<void> {
   await record(tx, { ...named(occasion), action: 'manifest.applied.refused', subject: occasion.code });
 }
 
-function named({ actor, code, requestId }: Occasion): Pick<AuditEntry, 'actor' | 'appCode' | 'requestId'> {
-  return { actor: nameOf(actor), appCode: code, requestId };
+function named({
+  actor,
+  code,
+  requestId,
+  reason,
+}: Occasion): Pick<AuditEntry, 'actor' | 'appCode' | 'requestId' | 'reason'> {
+  return { actor: nameOf(actor), appCode: code, requestId, reason };
 }
 
 function nameOf(actor: Actor): string {

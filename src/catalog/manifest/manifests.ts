@@ -45,6 +45,8 @@ export interface ApplyOptions {
   /** Throws for an application that the actor's key is not for. */
   refuseOther?: ((app: string) => void) | undefined;
   requestId?: string | null;
+  /** The actor's own words on why, for the audit. */
+  reason?: string | undefined;
   onProgress?: Progress;
   /** Gives up before the commit, rolling everything back. */
   signal?: AbortSignal;
@@ -175,17 +177,19 @@ export class Manifests {
   }
 
   async #carryOut(manifest: Manifest, options: ApplyOptions): Promise<Applied> {
-    const { actor, prune = false, requestId = null, ifRevision } = options;
+    const { actor, prune = false, requestId = null, reason, ifRevision } = options;
     const { code } = manifest.application;
     const committed: Committed<Plan | UsherError> = await this.#database.change(
       async (tx): Promise<Outcome<Plan | UsherError>> => {
         const refused = await judge(tx, options);
         const outcome = refused ? { result: refused, scopes: [] } : await this.#write(tx, manifest, options);
         if (outcome.result instanceof UsherError) {
-          await recordRefused(tx, { actor, code, requestId });
+          await recordRefused(tx, { actor, code, requestId, reason });
           return outcome;
         }
-        if (!isEmpty(outcome.result)) await recordApplied(tx, outcome.result, { actor, code, requestId, prune });
+        if (!isEmpty(outcome.result)) {
+          await recordApplied(tx, outcome.result, { actor, code, requestId, reason, prune });
+        }
         await refuseChangedAtEnd(tx, ifRevision, { app: code }, outcome);
         return outcome;
       },

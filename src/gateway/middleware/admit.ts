@@ -2,6 +2,7 @@
 
 import { UsherError } from '../../base/errors.ts';
 import { normalizeEmail } from '../../base/grammar.ts';
+import { REASON_HEADER, readReasonLeniently } from '../../base/reason.ts';
 import { refuseOtherApplications } from '../../identity/api-keys.ts';
 import { bringsSecret, type Guard, type GuardRequest } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
@@ -107,13 +108,15 @@ function refusesBrowser(guard: Guard<unknown>, caller: unknown): boolean {
 async function refuse(
   services: Services,
   action: string | null,
-  { params, requestId }: GuardView,
+  request: GuardView,
   actor: string | null,
   error: unknown,
 ): Promise<never> {
   if (error instanceof UsherError && error.code === 'FORBIDDEN' && action !== null && actor !== null) {
+    const { params, requestId } = request;
     const subject = normalizeEmail(params.email ?? '');
-    await services.recordRefusal({ actor, action, appCode: params.appCode ?? null, subject, requestId });
+    const reason = readReasonLeniently(request.header(REASON_HEADER));
+    await services.recordRefusal({ actor, action, appCode: params.appCode ?? null, subject, requestId, reason });
   }
   throw error;
 }

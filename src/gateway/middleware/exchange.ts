@@ -48,6 +48,8 @@ export class Exchange {
   paramIssues: readonly Issue[] = [];
   /** The caller that the route's guard identified. */
   caller: unknown = null;
+  /** The author's own words on why, of an administrative write. */
+  reason: string | undefined = undefined;
   /** `user` or `key:<name>`, for the log. */
   callerName: string | null = null;
   #failLate: ((error: UsherError) => boolean) | null = null;

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { DryRun } from '../../administration/dry-run.ts';
 import type { ErrorCode, Reason } from '../../base/errors.ts';
+import { REASON_HEADER } from '../../base/reason.ts';
 import type { RevisionToken } from '../../engine/types.ts';
 import type { Services } from '../services.ts';
 import { type BodyFormat, json } from './bodies.ts';
@@ -54,6 +55,8 @@ export const REQUEST_HEADERS = {
   'accept-language': 'The languages of the reader, for pages of users whose language is unknown.',
   'usher-if-revision':
     'Write only when nothing that the write concerns has changed since this revision, taken from a dry run; else 412.',
+  'usher-reason':
+    'Why, in your own words: percent-encoded UTF-8, 1 to 500 characters, no control characters. The audit keeps it.',
   'if-match': 'Write only when the state still has this `ETag`; else 412.',
   'if-none-match': 'Answer 304 without a body when the state still has one of these `ETag`s.',
 } as const;
@@ -129,6 +132,8 @@ export interface Input<C, P, Q, B, H extends RequestHeader> {
   /** Set by route/dry-run.ts: the write is only rehearsed. A write passes both to `administer`. */
   dryRun?: DryRun | undefined;
   ifRevision?: RevisionToken | undefined;
+  /** The author's own words on why, of an administrative write. Writes pass it on to the audit. */
+  readonly reason: string | undefined;
 }
 
 /** What of a request says which applications it is about. */
@@ -194,7 +199,10 @@ interface RouteSpec<
   readonly deadlineMs?: number;
   /** Default `no-store`: nearly everything here is personal. */
   readonly cacheControl?: string;
-  /** The audit action of a write that the guard refused an identified caller, such as `manifest.applied.refused`. */
+  /**
+   * The audit action of a write that the guard refused an identified caller, such as `manifest.applied.refused`. Every administrative
+   * write has one, and takes `usher-reason`.
+   */
   readonly refusal?: `${string}.refused`;
   /**
    * Whether each of its requests is a dear read (docs/reference/http.md#dear-reads), or those that name one of these parameters.
@@ -306,7 +314,7 @@ export function defineRoute<
     takesAnyText: spec.params === undefined || isAnyText(spec.params),
     query: spec.query ?? null,
     body: spec.body instanceof z.ZodType ? json(spec.body, spec.limit) : (spec.body ?? null),
-    headers: spec.headers ?? [],
+    headers: [...(spec.headers ?? []), ...(spec.refusal === undefined ? [] : ([REASON_HEADER] as const))],
     cookie: spec.cookie ?? null,
     envelope,
     statuses: typeof status === 'number' ? [status] : status,

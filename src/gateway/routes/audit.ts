@@ -19,6 +19,7 @@ const AuditRecord = record('AuditRecord', {
   before: z.unknown().meta({ description: 'The state before; null for a creation. Secrets are masked.' }),
   after: z.unknown().meta({ description: 'The state after; null for a deletion.' }),
   requestId: z.string().nullable(),
+  reason: z.string().nullable().meta({ description: 'Why, in the words of the author (`usher-reason`).' }),
 });
 
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));

@@ -99,7 +99,7 @@ const EXAMPLE = {
 /** The part of a request that both routes take. */
 type ApplyInput = Pick<
   Input<unknown, unknown, z.output<typeof applyQuery>, { text: string }, typeof IF_REVISION>,
-  'query' | 'body' | 'header' | 'requestId' | 'signal' | 'progress'
+  'query' | 'body' | 'header' | 'requestId' | 'reason' | 'signal' | 'progress'
 >;
 
 /** The route answers its dry runs itself. Refused ones leave no record (docs/reference/administration.md#dry-runs). */
@@ -110,7 +110,7 @@ function withOwnDryRun(route: Route): Route {
 async function apply(
   manifests: Pick<Manifests, 'apply'>,
   by: Pick<ApplyOptions, 'actor' | 'within' | 'refuseOther'>,
-  { query, body, header, requestId, signal, progress }: ApplyInput,
+  { query, body, header, requestId, reason, signal, progress }: ApplyInput,
 ) {
   const { plan, revision, impact } = await manifests.apply(body.text, {
     ...by,
@@ -118,6 +118,7 @@ async function apply(
     prune: query.prune === 'true',
     ifRevision: readIfRevision(header(IF_REVISION)),
     requestId,
+    reason,
     signal,
     onProgress: progress,
   });

@@ -76,10 +76,11 @@ const importPeople = defineRoute({
       people: [{ email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace', roles: ['billing/accountant'] }],
     },
   },
-  handle: async ({ peopleImport }, { body, query, caller, actor, requestId }) => {
+  handle: async ({ peopleImport }, { body, query, caller, actor, requestId, reason }) => {
     const dryRun = query.dryRun === 'true';
     const administrator = isKeyCaller(caller) ? null : caller.email;
-    const { result, revision } = await peopleImport.run(body.people, { actor, administrator, requestId, dryRun });
+    const by = { actor, administrator, requestId, reason, dryRun };
+    const { result, revision } = await peopleImport.run(body.people, by);
     return answer({ dryRun, ...result }, revision === null ? {} : { revision });
   },
 });

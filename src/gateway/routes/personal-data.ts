@@ -159,6 +159,7 @@ export const PersonalDataFile = record('PersonalData', {
         before: z.unknown(),
         after: z.unknown(),
         requestId: text,
+        reason: text,
       }),
     )
     .meta({ description: 'Records by and about the person, newest first.' }),

@@ -260,7 +260,8 @@ async function renameRecords(tx: Tx, renaming: Renaming, at: Date): Promise<numb
     update audit a set
       actor = case when a.actor = ${`user:${email}`} then ${`user:${pseudonym}`} else a.actor end,
       subject = case when ${isAbout(email)} then ${pseudonym} || substr(a.subject, ${email.length + 1}::int) else a.subject end,
-      before = ${contentOf(sql`a.before`, renaming)}, after = ${contentOf(sql`a.after`, renaming)}
+      before = ${contentOf(sql`a.before`, renaming)}, after = ${contentOf(sql`a.after`, renaming)},
+      reason = ${reasonOf(renaming)}
     where a.id in (${recordsNaming(email, at, RECORDS)})`.execute(tx.kysely);
   return Number(numAffectedRows ?? 0);
 }
@@ -276,6 +277,13 @@ function contentOf(column: RawBuilder<unknown>, renaming: Renaming): RawBuilder<
     else ${renamedIn(column, renaming)} end`;
 }
 
+/** Free words about the person go with them; those about somebody else stay, without the address, however it was written. */
+function reasonOf(renaming: Renaming): RawBuilder<unknown> {
+  const { email, pseudonym } = renaming;
+  return sql`case when ${isAbout(email)} then null
+    else regexp_replace(a.reason, ${patternOf(email)}, ${pseudonym}, 'gi') end`;
+}
+
 /** The ids of records that name the person, at most `limit` of each kind; null for all of them. */
 function recordsNaming(email: string, at: Date, limit: number | null): RawBuilder<unknown> {
   const most = limit === null ? sql`` : sql`limit ${limit}`;
@@ -285,7 +293,9 @@ function recordsNaming(email: string, at: Date, limit: number | null): RawBuilde
       where split_part(a.subject, ':', 1) = ${email} and a.subject like '%@%:%' and a.at <= ${at} ${most})
     union (select a.id from audit a where a.actor = ${`user:${email}`} and a.at <= ${at} ${most})
     union (select a.id from audit a where a.action = any(${NAMING_ACTIONS}::text[]) and a.at <= ${at}
-      and (${isNamedIn(sql`a.before`, email)} or ${isNamedIn(sql`a.after`, email)}) ${most})`;
+      and (${isNamedIn(sql`a.before`, email)} or ${isNamedIn(sql`a.after`, email)}) ${most})
+    union (select a.id from audit a where a.reason is not null and a.at <= ${at}
+      and strpos(lower(a.reason), ${email}) > 0 and a.reason ~* ${patternOf(email)} ${most})`;
 }
 
 /** The address as it stands in JSON, not as a part of another one. */

@@ -14,5 +14,6 @@ export const Audit = defineEntity({
     before: p.json<unknown>().nullable(),
     after: p.json<unknown>().nullable(),
     requestId: p.text().nullable(),
+    reason: p.text().nullable(),
   },
 });

@@ -22,6 +22,7 @@ import { Migration0024RoleNames } from './0024-role-names.ts';
 import { FOLDED_SEARCH, Migration0025FoldedSearch } from './0025-folded-search.ts';
 import { Migration0027RefusedRow } from './0027-refused-row.ts';
 import { Migration0028SmtpOauth } from './0028-smtp-oauth.ts';
+import { Migration0200Reasons } from './0200-reasons.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -49,4 +50,5 @@ export const MIGRATIONS = [
   { name: FOLDED_SEARCH, class: Migration0025FoldedSearch },
   { name: '0027-refused-row', class: Migration0027RefusedRow },
   { name: '0028-smtp-oauth', class: Migration0028SmtpOauth },
+  { name: '0200-reasons', class: Migration0200Reasons },
 ];

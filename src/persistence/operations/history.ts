@@ -18,7 +18,7 @@ const ROWS_AT_ONCE = 50_000;
  */
 export async function beginNewHistory(
   database: Pick<Database, 'read' | 'change'>,
-  { rowsAtOnce = ROWS_AT_ONCE } = {},
+  { rowsAtOnce = ROWS_AT_ONCE, reason }: { rowsAtOnce?: number; reason?: string | undefined } = {},
 ): Promise<Committed<number>> {
   let { oldest, newest } = await database.read(ends);
   let done = 0;
@@ -33,7 +33,7 @@ export async function beginNewHistory(
     // First, so that no row is added meanwhile.
     await sql`select pg_advisory_xact_lock(${CHANGE_LOCK})`.execute(tx.kysely);
     const last = await renounce(tx, oldest, null);
-    await record(tx, { actor: 'cli', action: 'database.reincarnated' });
+    await record(tx, { actor: 'cli', action: 'database.reincarnated', reason });
     return { result: done + last, scopes: ['*'] };
   });
 }

@@ -81,6 +81,7 @@ export interface Verified {
 interface By {
   readonly actor: string;
   readonly requestId: string;
+  readonly reason?: string | undefined;
 }
 
 export class AuthMails {
@@ -152,7 +153,8 @@ export class AuthMails {
     const write = { app: null, action: 'auth_email.sent', guard: superAdmin('send refused e-mails') };
     await administer(database, caller, write, async () => ({ result: null, scopes: [] }));
     const { hash, body } = await refused.open(id);
-    const by = { actor: `user:${caller.caller.email}`, requestId: caller.requestId };
+    const { requestId, reason } = caller;
+    const by = { actor: `user:${caller.caller.email}`, requestId, reason };
     return await this.#alone(hash, async () => this.#once(hash, await readPayload(parse(body), this.#origins()), by));
   }
 
@@ -226,7 +228,7 @@ export class AuthMails {
     mail: AuthMail,
     { slug: brand }: MailSender,
     { source: templateSource, fallbackReason, locale, templateKey, registered }: Composed,
-    { actor, requestId }: By,
+    { actor, requestId, reason }: By,
   ): Promise<void> {
     const { config, database } = this.#parts;
     const { eventType, recipient, orgId } = mail;
@@ -250,6 +252,7 @@ export class AuthMails {
           ...(fallbackReason === null ? {} : { fallbackReason }),
         },
         requestId,
+        reason,
       });
       return { result: null, scopes: [] };
     });
