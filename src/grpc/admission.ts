@@ -49,7 +49,7 @@ export function admitFirst({ entrances, connections, options, refused, messageMs
                 connections.prove(client);
               }
             } catch (error) {
-              if (isWrongKey(metadata.get('x-internal-api-key')[0]?.toString(), error)) {
+              if (metadata.get('x-internal-api-key').length > 0 && isWrongKey(error)) {
                 guesses?.guessed(forwardedFor(metadata));
               }
               refused.count(isGuesser(error) ? REFUSED.GUESSES : REFUSED.KEY);

@@ -96,9 +96,9 @@ export interface ConnectionGuesses {
   guessed(forwardedFor: string | undefined): void;
 }
 
-/** Whether a key was wrong, and not merely too weak. */
-export function isWrongKey(key: string | undefined, error: unknown): boolean {
-  return key !== undefined && error instanceof UsherError && error.code === 'UNAUTHENTICATED';
+/** Whether a key was wrong, and not merely too weak. Of a call without a key it says nothing. */
+export function isWrongKey(error: unknown): boolean {
+  return error instanceof UsherError && error.code === 'UNAUTHENTICATED';
 }
 
 export function isGuesser(error: unknown): boolean {

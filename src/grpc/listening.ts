@@ -9,15 +9,14 @@ import { UsherError } from '../base/errors.ts';
 import { cannotListen as cannotListenAt, type ListenAddress } from '../base/listening.ts';
 import { type Certificates, checkCertificates, secureContextOf, tlsOptionsOf } from '../base/tls.ts';
 import type { GrpcConnections } from './connections.ts';
-import { Guests } from './front/guests.ts';
 import { FrontListener, type FrontTimes } from './front/listener.ts';
-import { RefusalBlocks } from './front/refusal.ts';
-import type { FrontMethods, FrontService } from './front/service.ts';
+import type { FrontMethods } from './front/service.ts';
+import { frontService } from './front/shared.ts';
+import { frontHost } from './front-host.ts';
 import type { Guesses } from './guesses.ts';
 import { freeClosedStreams, listenersOf } from './http2-streams.ts';
-import { type GrpcRefused, REFUSED } from './refused.ts';
+import type { GrpcRefused } from './refused.ts';
 import type { Entrances } from './served-methods.ts';
-import { UnfinishedMessages } from './unfinished.ts';
 import type { WaitingCalls } from './waiting.ts';
 
 export interface GrpcListener {
@@ -88,18 +87,15 @@ export function listenBehindFront(server: Server, parts: FrontParts): GrpcListen
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   freeClosedStreams(server);
   const inject = injector.injectConnection.bind(injector);
-  const service: FrontService = {
+  const service = frontService({
+    ...frontHost(calls),
     methods,
     served,
-    calls,
     inject,
     slots,
     guesses,
     refused,
-    guests: new Guests(() => refused.count(REFUSED.KEPT)),
-    unfinished: new UnfinishedMessages(),
-    refusals: new RefusalBlocks(),
-  };
+  });
   const make = (certificates: Certificates | undefined) =>
     new FrontListener(service, times, clock, certificates && checkedOptions(certificates));
   const first = make(tls);

@@ -5,7 +5,7 @@
 
 import type { KeptQuestion } from '../engine/grounds.ts';
 import type { Level } from '../engine/types.ts';
-import { readLatin1 } from './latin1.ts';
+import { readLatin1 } from './front/latin1.ts';
 
 /** A valid check without `minRevision`. A function of its bytes alone, but for the facts that the question holds. */
 export interface ParsedCheck {

@@ -103,7 +103,7 @@ export const FRONT: readonly Mutant[] = [
   mutant(
     'a call that was reset is still counted as waiting',
     'grpc/front/streams.ts',
-    'stream.waiting?.leave(isLate(stream, now) ? GrpcStatus.DEADLINE_EXCEEDED : CANCELLED);',
+    'stream.waiting?.leave(isLate(stream, now) ? Code.DEADLINE_EXCEEDED : Code.CANCELLED);',
     '',
     'grpc/front/connection',
   ),

@@ -5,14 +5,12 @@ import { ConnectionSlots, slotLimits } from '../../src/base/connection-slots.ts'
 import { createLogger } from '../../src/base/telemetry.ts';
 import { createHandles } from '../../src/grpc/answering.ts';
 import type { Handle } from '../../src/grpc/bridge.ts';
-import { Guests } from '../../src/grpc/front/guests.ts';
-import { RefusalBlocks } from '../../src/grpc/front/refusal.ts';
-import type { FrontService } from '../../src/grpc/front/service.ts';
+import { type FrontService, frontService as shared } from '../../src/grpc/front/shared.ts';
+import { frontHost } from '../../src/grpc/front-host.ts';
 import { GrpcMetrics, METHODS } from '../../src/grpc/metrics.ts';
-import { countRefused, REFUSED } from '../../src/grpc/refused.ts';
+import { countRefused, type GrpcRefused } from '../../src/grpc/refused.ts';
 import { CheckCache } from '../../src/grpc/request-cache.ts';
 import type { Entrance } from '../../src/grpc/served-methods.ts';
-import { UnfinishedMessages } from '../../src/grpc/unfinished.ts';
 import { WaitingCalls } from '../../src/grpc/waiting.ts';
 import type { ScriptedEngine } from '../grpc/scripted-engine.ts';
 import { SERVICE } from '../grpc/support.ts';
@@ -52,7 +50,7 @@ export interface FrontParts {
 }
 
 /** A service that knows the keys and names of half-warm-engine.ts. */
-export function frontService({ engine, clock, passed }: FrontParts): FrontService {
+export function frontService({ engine, clock, passed }: FrontParts): FrontService & { refused: GrpcRefused } {
   const handles = createHandles(engine, new CheckCache(1_000_000));
   const methods = ANSWERED.map((name) => {
     return [
@@ -62,7 +60,9 @@ export function frontService({ engine, clock, passed }: FrontParts): FrontServic
   });
   const log = createLogger('silent');
   const refused = countRefused(log, clock);
-  return {
+  const metrics = new GrpcMetrics();
+  const service = shared({
+    ...frontHost(new WaitingCalls({ log, metrics, traces: null, clock, deadlineMs: 10_000 })),
     methods: new Map(methods),
     served: new Map<string, Entrance>([
       ...methods,
@@ -72,19 +72,10 @@ export function frontService({ engine, clock, passed }: FrontParts): FrontServic
     refused,
     guesses: null,
     slots: new ConnectionSlots(slotLimits(1000), () => undefined),
-    guests: new Guests(() => refused.count(REFUSED.KEPT)),
-    unfinished: new UnfinishedMessages(),
-    refusals: new RefusalBlocks(),
-    calls: new WaitingCalls({
-      log,
-      metrics: new GrpcMetrics(),
-      traces: null,
-      clock,
-      deadlineMs: 10_000,
-    }),
     inject: (behind) => {
       passed?.();
       behind.on('error', () => undefined).resume();
     },
-  };
+  });
+  return { ...service, refused };
 }

@@ -16,7 +16,7 @@ import type { BatchCheckFields } from '../../rpc/batch-check.ts';
 import type { CheckFields, SubjectFields } from '../../rpc/call.ts';
 import type { BulkCheckFields } from '../../rpc/methods.ts';
 import { decodeStrictly } from '../../rpc/strict.ts';
-import { readLatin1 } from '../latin1.ts';
+import { readLatin1 } from '../front/latin1.ts';
 import { readBulkStrictly, readCheckStrictly } from './read-strict.ts';
 
 /**

@@ -1,11 +1,10 @@
 /** Whether a caller may make a call: asked with its headers, and once more where its message came later. */
 
-import { type Authorize, severalKeys } from '../bridge.ts';
-import { isGuesser, isWrongKey } from '../guesses.ts';
-import { REFUSED } from '../refused.ts';
 import type { Caller } from './head.ts';
 import type { Host } from './host.ts';
+import { RefusedCall } from './refused-call.ts';
 import type { Refusing } from './refusing.ts';
+import type { Authorize } from './service.ts';
 import type { Stream } from './stream.ts';
 
 export class Admitting {
@@ -23,11 +22,11 @@ export class Admitting {
     const { guesses, service } = this.#host;
     try {
       guesses?.check(caller.forwardedFor);
-      if (caller.several) throw severalKeys();
+      if (caller.several) throw new RefusedCall('several keys');
       caller.admission = authorize(caller.key);
     } catch (error) {
-      if (isWrongKey(caller.key, error)) guesses?.guessed(caller.forwardedFor);
-      service.refused.count(isGuesser(error) ? REFUSED.GUESSES : REFUSED.KEY);
+      if (caller.key !== undefined && service.errors.isWrongKey(error)) guesses?.guessed(caller.forwardedFor);
+      service.refused.count(service.errors.isGuesser(error) ? 'guesses' : 'key');
       this.#refusing.refuse(stream, error, caller);
       return false;
     }

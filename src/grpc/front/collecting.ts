@@ -1,10 +1,10 @@
 /** Messages that come in pieces, or that the front does not answer: they are kept until they are whole. */
 
-import type { UnfinishedShare } from '../unfinished.ts';
 import { NOTHING, windowUpdateFrame } from './frames.ts';
 import { checkMessageSize, PREFIX, sizeOfFirst } from './message.ts';
 import type { Outbound } from './outbound.ts';
 import { Phase, type Stream } from './stream.ts';
+import type { UnfinishedShare } from './unfinished.ts';
 
 /** The first piece of a message that comes in several. */
 const LEAST_BODY = 512;
@@ -12,6 +12,8 @@ const LEAST_BODY = 512;
 export interface CollectingHost {
   readonly outbound: Outbound;
   readonly unfinished: UnfinishedShare;
+  /** Of a message. */
+  readonly mostBytes: number;
   /** The client has ended its side. */
   complete(stream: Stream): void;
   /** Hands the stream over to grpc-js, with its body. */
@@ -27,7 +29,7 @@ export class Collecting {
     this.#host = host;
   }
 
-  /** Takes data of a client. Throws PAYLOAD_TOO_LARGE, or RATE_LIMITED where too much is kept. */
+  /** Takes data of a client. Throws RefusedCall. */
   collect(stream: Stream, bytes: Buffer, start: number, end: number): void {
     this.#keep(stream, bytes, start, end);
     if (stream.entrance?.many === true) this.#passMessages(stream);
@@ -51,7 +53,7 @@ export class Collecting {
     stream.bodyLength = needed;
     const size = sizeOf(stream);
     if (size < 0 || stream.entrance === null) return;
-    checkMessageSize(size, stream.entrance);
+    checkMessageSize(size, stream.entrance, this.#host.mostBytes);
     const missing = size - needed - stream.receiveWindow;
     if (missing > 0 && !stream.clientEnded) this.grantMore(stream, missing);
   }

@@ -1,9 +1,5 @@
 /** One client's connection (RFC 9113, the server's side): its frames, windows and end. The streams are in streams.ts. */
 
-import type { Clock } from '../../base/clock.ts';
-import { networkOf } from '../../base/ip-address.ts';
-import type { ConnectionGuesses } from '../guesses.ts';
-import type { UnfinishedShare } from '../unfinished.ts';
 import type { Behind } from './behind.ts';
 import { ClientWindows } from './client-windows.ts';
 import {
@@ -27,10 +23,12 @@ import { LazyBehind } from './lazy-behind.ts';
 import { Verdict } from './other-calls.ts';
 import { Outbound } from './outbound.ts';
 import { Patience } from './patience.ts';
-import type { ClientSocket, ConnectionParts, FrontService } from './service.ts';
+import type { Clock, ConnectionGuesses } from './service.ts';
+import type { ClientSocket, ConnectionParts, FrontService } from './shared.ts';
 import { Phase } from './stream.ts';
 import { StreamIds } from './stream-ids.ts';
 import { MAX_STREAMS, Streams } from './streams.ts';
+import type { UnfinishedShare } from './unfinished.ts';
 
 /** What a connection to grpc-js costs. */
 const BEHIND_COST = 65_536;
@@ -79,7 +77,7 @@ export class Connection implements Host {
 
   constructor({ socket, service, clock, proved, closed, turnBytes = TURN_BYTES }: ConnectionParts) {
     this.service = service;
-    const address = networkOf(socket.remoteAddress ?? 'unknown');
+    const address = service.networkOf(socket.remoteAddress ?? 'unknown');
     this.unfinished = service.unfinished.open(address);
     this.guesses = service.guesses?.open() ?? null;
     this.#guest = service.guests.enter(address, { end: () => this.#endGuest(), proved });

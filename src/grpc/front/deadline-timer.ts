@@ -1,6 +1,6 @@
 /** One timer for the deadlines of a connection's calls: most calls end long before theirs, and need none. */
 
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from './service.ts';
 
 /** The longest time of a timer; a deadline beyond it is looked at again then. */
 const LONGEST_MS = 2 ** 31 - 1;

@@ -1,11 +1,11 @@
 /** Reads the header blocks of a connection, each repeated one by its bytes. */
 
-import { readLatin1 } from '../latin1.ts';
-import type { Entrance, Entrances } from '../served-methods.ts';
 import { type Caller, type Head, type KnownHead, knownHead, type MethodOf, readHead, repeatedHead } from './head.ts';
 import type { HeaderBlock } from './header-blocks.ts';
 import { type HeaderList, HpackDecoder } from './hpack.ts';
+import { readLatin1 } from './latin1.ts';
 import { callerOf, entranceOf, judge, Verdict } from './other-calls.ts';
+import type { Entrance, Entrances } from './service.ts';
 
 export interface ReadBlock {
   /** Null for a call that the front does not answer. */

@@ -3,10 +3,8 @@
  * behind it, which decides what is wrong with it, if anything (other-calls.ts has the exceptions).
  */
 
-import type { Carrier } from '../../base/tracing.ts';
-import type { Admission } from '../bridge.ts';
 import type { HeaderList } from './hpack.ts';
-import type { FrontMethod } from './service.ts';
+import type { Admission, Carrier, FrontMethod } from './service.ts';
 
 /** Who makes a call. Calls whose headers differ by deadline and trace alone have the same caller. */
 export interface Caller {

@@ -1,8 +1,8 @@
-import type { ConnectionGuesses } from '../guesses.ts';
-import type { UnfinishedShare } from '../unfinished.ts';
 import type { Behind } from './behind.ts';
 import type { Outbound } from './outbound.ts';
-import type { FrontService } from './service.ts';
+import type { ConnectionGuesses } from './service.ts';
+import type { FrontService } from './shared.ts';
+import type { UnfinishedShare } from './unfinished.ts';
 
 /** The connection, as its streams need it. */
 export interface Host {

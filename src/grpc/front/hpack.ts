@@ -1,8 +1,8 @@
 /** HPACK (RFC 7541): reading a client's header blocks with its dynamic table, and writing blocks that need none. */
 
-import { readLatin1, writeLatin1 } from '../latin1.ts';
 import { ConnectionFault, ErrorCode } from './frames.ts';
 import { decodeHuffman } from './huffman.ts';
+import { readLatin1, writeLatin1 } from './latin1.ts';
 
 /** Fields in the order sent: the name of the third is `names[2]`. Each character is one byte. */
 export interface HeaderList {

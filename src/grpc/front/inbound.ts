@@ -4,7 +4,7 @@ import { FrameReader, type OnFrame } from './frame-reader.ts';
 import { FRAME_HEADER, NOTHING } from './frames.ts';
 import { GUEST_TURN_BYTES, type Guest } from './guests.ts';
 import { Preface } from './preface.ts';
-import type { ClientSocket } from './service.ts';
+import type { ClientSocket } from './shared.ts';
 
 /**
  * Bytes of frames that are read of one connection in one turn of the event loop: some 500 checks, or half a millisecond of whatever

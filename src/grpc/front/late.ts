@@ -1,12 +1,12 @@
 /** Calls that are late: beyond the deadline of their caller, or without the rest of their message. */
 
-import { GrpcStatus, UsherError } from '../../base/errors.ts';
-import { REFUSED } from '../refused.ts';
+import { Code } from './codes.ts';
 import { ErrorCode } from './frames.ts';
 import type { Head } from './head.ts';
 import type { Outbound } from './outbound.ts';
+import { RefusedCall } from './refused-call.ts';
 import { NO_METADATA } from './refusing.ts';
-import type { FrontService } from './service.ts';
+import type { FrontService } from './shared.ts';
 import { Phase, type Stream } from './stream.ts';
 
 export interface LateHost {
@@ -14,7 +14,7 @@ export interface LateHost {
   readonly outbound: Outbound;
   /** Every frame of the answer is sent, or waits for room. */
   refused(stream: Stream): void;
-  refuse(stream: Stream, error: UsherError): void;
+  refuse(stream: Stream, error: RefusedCall): void;
   reset(stream: Stream, errorCode: number): void;
 }
 
@@ -39,11 +39,11 @@ export class Late {
   #endAtDeadline(stream: Stream): void {
     const { service, outbound } = this.#host;
     const { index } = (stream.head as Head).method;
-    if (stream.waiting === null) service.calls.options.metrics.answered(index, GrpcStatus.DEADLINE_EXCEEDED);
-    else stream.waiting.leave(GrpcStatus.DEADLINE_EXCEEDED);
+    if (stream.waiting === null) service.calls.options.metrics.answered(index, Code.DEADLINE_EXCEEDED);
+    else stream.waiting.leave(Code.DEADLINE_EXCEEDED);
     stream.waiting = null;
     outbound.fail(stream, {
-      code: GrpcStatus.DEADLINE_EXCEEDED,
+      code: Code.DEADLINE_EXCEEDED,
       details: 'Deadline exceeded',
       metadata: NO_METADATA,
     });
@@ -60,11 +60,9 @@ export class Late {
   }
 
   #endUnfinished(stream: Stream): void {
-    if (stream.phase < Phase.ANSWERED) this.#host.service.refused.count(REFUSED.LATE);
-    if (stream.phase === Phase.COLLECTING) {
-      const error = new UsherError('DEADLINE_EXCEEDED', 'The message of the call did not arrive in time.');
-      this.#host.refuse(stream, error);
-    } else if (stream.phase >= Phase.ANSWERED) this.#host.reset(stream, ErrorCode.NO_ERROR);
+    if (stream.phase < Phase.ANSWERED) this.#host.service.refused.count('late');
+    if (stream.phase === Phase.COLLECTING) this.#host.refuse(stream, new RefusedCall('too late'));
+    else if (stream.phase >= Phase.ANSWERED) this.#host.reset(stream, ErrorCode.NO_ERROR);
     else this.#host.reset(stream, ErrorCode.CANCEL);
   }
 }

@@ -4,7 +4,7 @@ import { Behind } from './behind.ts';
 import { ErrorCode } from './frames.ts';
 import type { Outbound } from './outbound.ts';
 import type { Passing } from './passing.ts';
-import type { ClientSocket, FrontService } from './service.ts';
+import type { ClientSocket, FrontService } from './shared.ts';
 
 /** The client's connection. */
 export interface BehindHost {

@@ -8,13 +8,9 @@ import {
   type TlsOptions,
   Server as TlsServer,
 } from 'node:tls';
-import type { Clock } from '../../base/clock.ts';
-import type { Slot } from '../../base/connection-slots.ts';
-import { networkOf } from '../../base/ip-address.ts';
-import { type ListenAddress, listenAt } from '../../base/listening.ts';
-import { REFUSED } from '../refused.ts';
 import { Connection } from './connection.ts';
-import type { FrontService } from './service.ts';
+import type { Clock, ListenAddress, Slot } from './service.ts';
+import type { FrontService } from './shared.ts';
 
 /** Milliseconds. */
 export interface FrontTimes {
@@ -75,7 +71,7 @@ export class FrontListener {
     this.#tls = tls;
   }
 
-  /** Listens at each address, at the same port. Returns the last. Rejects with the error of the system, or UsherError of a socket file. */
+  /** Listens at each address, at the same port. Returns the last. Rejects as `listenAt` of the service does. */
   async listen(addresses: readonly ListenAddress[]): Promise<ListenAddress> {
     let bound: ListenAddress | undefined;
     for (const address of addresses) {
@@ -83,7 +79,7 @@ export class FrontListener {
       this.#servers.push(server);
       const wanted =
         'port' in address && bound !== undefined && 'port' in bound ? { ...address, port: bound.port } : address;
-      bound = await listenAt(server, wanted);
+      bound = await this.#service.listenAt(server, wanted);
       // A connection that could not be accepted, for want of file descriptors: there will be others.
       server.on('error', (error) =>
         this.#service.calls.options.log.warn({ err: error }, 'gRPC connection not accepted'),
@@ -160,7 +156,7 @@ export class FrontListener {
   /** Null for a connection that finds no room, which is closed. */
   #enter(socket: Socket): Slot | null {
     const { remoteAddress } = socket;
-    const address = remoteAddress === undefined ? null : networkOf(remoteAddress);
+    const address = remoteAddress === undefined ? null : this.#service.networkOf(remoteAddress);
     const slot = this.#service.slots.enter(address, () => socket.destroy());
     if (slot === null) socket.destroy();
     else socket.once('close', () => slot.leave());
@@ -219,7 +215,7 @@ export class FrontListener {
     connection.endUnfinished(now, messageMs);
     if (connection.isEnded) return;
     if (this.#isIdleGuest(connection, now)) {
-      this.#service.refused.count(REFUSED.IDLE);
+      this.#service.refused.count('idle');
       connection.refuseNew();
       return;
     }

@@ -1,8 +1,7 @@
 /** Messages of gRPC in the data of a stream: a flag, four bytes of length, the message. */
 
-import { UsherError } from '../../base/errors.ts';
-import type { Entrance } from '../served-methods.ts';
-import { MAX_MESSAGE } from '../waiting.ts';
+import { RefusedCall } from './refused-call.ts';
+import type { Entrance } from './service.ts';
 
 /** The flag of compression and the length. */
 export const PREFIX = 5;
@@ -19,11 +18,11 @@ export function sizeOfFirst(body: Buffer, start: number, end: number): number {
   return end - start < PREFIX ? -1 : PREFIX + body.readUInt32BE(start + 1);
 }
 
-/** Throws PAYLOAD_TOO_LARGE for a message that nobody would read, in the words of grpc-js. `size` has the prefix. */
-export function checkMessageSize(size: number, { authorize }: Pick<Entrance, 'authorize'>): void {
+/** Throws RefusedCall for a message that nobody would read, in the words of grpc-js. `size` has the prefix. */
+export function checkMessageSize(size: number, { authorize }: Pick<Entrance, 'authorize'>, mostBytes: number): void {
   const length = size - PREFIX;
-  const most = authorize === null && length <= MAX_MESSAGE ? MAX_OPEN_MESSAGE : MAX_MESSAGE;
+  const most = authorize === null && length <= mostBytes ? MAX_OPEN_MESSAGE : mostBytes;
   if (length > most) {
-    throw new UsherError('PAYLOAD_TOO_LARGE', `Received message larger than max (${length} vs ${most})`);
+    throw new RefusedCall('too long', `Received message larger than max (${length} vs ${most})`);
   }
 }

@@ -4,9 +4,9 @@
  * would make it throw where nobody catches. Nor must what node:http2 would end its whole connection for.
  */
 
-import type { Entrance, Entrances } from '../served-methods.ts';
 import type { Caller } from './head.ts';
 import type { HeaderList } from './hpack.ts';
+import type { Entrance, Entrances } from './service.ts';
 
 export const Verdict = {
   PASS: 'pass',

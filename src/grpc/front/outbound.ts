@@ -1,7 +1,6 @@
 /** What is sent to a client: gathered during a turn of the event loop and written at its end, within the client's windows. */
 
 import type { Duplex } from 'node:stream';
-import type { FailedStatus } from '../status.ts';
 import { type AnswerFrames, FIRST, PLAIN_HEADERS, PLAIN_TRAILERS, REPEATED } from './answer-frames.ts';
 import {
   ConnectionFault,
@@ -20,6 +19,7 @@ import { Gathered } from './gathered.ts';
 import { headersFrames } from './headers-frames.ts';
 import { EMPTY_TABLE, encodeHeaders } from './hpack.ts';
 import { PREFIX } from './message.ts';
+import type { Status } from './service.ts';
 import type { Pending, Stream } from './stream.ts';
 
 /** Credit for the whole connection is sent in portions of at least this size. */
@@ -123,7 +123,7 @@ export class Outbound {
   }
 
   /** The end of a call that failed, in one block of headers. */
-  fail(stream: Stream, { code, details, metadata }: FailedStatus): void {
+  fail(stream: Stream, { code, details, metadata }: Status): void {
     const names = [':status', 'grpc-status', 'grpc-message', 'content-type'];
     const values = ['200', String(code), encodeURI(details), 'application/grpc+proto'];
     for (const [name, value] of Object.entries(metadata.toHttp2Headers())) {

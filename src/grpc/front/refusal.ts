@@ -1,9 +1,7 @@
 /** The ends of refused calls. What is refused costs less than what is answered: each kind of refusal is encoded once. */
 
-import type { UsherError } from '../../base/errors.ts';
-import { requestId } from '../../base/telemetry.ts';
-import { toStatus } from '../status.ts';
 import { encodeHeaders } from './hpack.ts';
+import type { Refusal } from './service.ts';
 
 /** Kinds that are kept; there are a few, unless many keys lack a scope. */
 const MAX_KINDS = 64;
@@ -11,26 +9,29 @@ const REQUEST_ID = 'x-request-id';
 
 export class RefusalBlocks {
   readonly #kinds = new Map<string, Buffer>();
+  readonly #requestId: (given: string | undefined) => string;
 
-  /** The block of headers that ends the call. `given` is the caller's `x-request-id`. */
-  blockOf(error: UsherError, given: string | undefined): Buffer {
-    return Buffer.concat([this.#kindOf(error), encodeHeaders([REQUEST_ID], [requestId(given)])]);
+  /** @param requestId the id of a call, by the caller's `x-request-id` */
+  constructor(requestId: (given: string | undefined) => string) {
+    this.#requestId = requestId;
   }
 
-  #kindOf(error: UsherError): Buffer {
-    const details = error.details === undefined ? '' : JSON.stringify(error.details);
-    const name = `${error.code} ${error.reason} ${error.retryAfter} ${error.message} ${details}`;
-    const known = this.#kinds.get(name);
+  /** The block of headers that ends the call. `given` is the caller's `x-request-id`. */
+  blockOf(refusal: Refusal, given: string | undefined): Buffer {
+    return Buffer.concat([this.#kindOf(refusal), encodeHeaders([REQUEST_ID], [this.#requestId(given)])]);
+  }
+
+  #kindOf(refusal: Refusal): Buffer {
+    const known = this.#kinds.get(refusal.kind);
     if (known !== undefined) return known;
-    const block = encode(error);
-    if (this.#kinds.size < MAX_KINDS) this.#kinds.set(name, block);
+    const block = encode(refusal);
+    if (this.#kinds.size < MAX_KINDS) this.#kinds.set(refusal.kind, block);
     return block;
   }
 }
 
-function encode(error: UsherError): Buffer {
-  const { code, details, metadata } = toStatus(error, '');
-  metadata.remove(REQUEST_ID);
+function encode(refusal: Refusal): Buffer {
+  const { code, details, metadata } = refusal.status();
   const names = [':status', 'grpc-status', 'grpc-message', 'content-type'];
   const values = ['200', String(code), encodeURI(details), 'application/grpc+proto'];
   for (const [name, value] of Object.entries(metadata.toHttp2Headers())) {

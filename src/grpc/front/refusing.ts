@@ -1,18 +1,18 @@
 /** Calls that are refused: by their headers, before a byte of their messages is kept, or later. */
 
-import { Metadata } from '@grpc/grpc-js';
-import { GrpcStatus, toUsherError, UsherError } from '../../base/errors.ts';
-import { failure } from '../waiting.ts';
+import { Code } from './codes.ts';
 import type { Caller } from './head.ts';
 import { encodeHeaders } from './hpack.ts';
 import { pathOf } from './other-calls.ts';
 import type { Outbound } from './outbound.ts';
-import type { FrontService } from './service.ts';
+import { RefusedCall } from './refused-call.ts';
+import type { Status } from './service.ts';
+import type { FrontService } from './shared.ts';
 import type { Stream } from './stream.ts';
 
 /** In bytes read: more than a refusal costs, so that those who are refused get less of a turn than those who are answered. */
 const REFUSAL_COST = 1024;
-export const NO_METADATA = new Metadata();
+export const NO_METADATA: Status['metadata'] = { toHttp2Headers: () => ({}) };
 /** For people who ask the port with a browser or curl. */
 const NOT_GRPC_TEXT = Buffer.from('This port speaks gRPC: send application/grpc. REST is at the port of http.port.\n');
 const NOT_GRPC_HEADERS = encodeHeaders([':status', 'content-type'], ['415', 'text/plain; charset=utf-8']);
@@ -46,19 +46,18 @@ export class Refusing {
 
   /** A value that no HTTP has. */
   unreadable(stream: Stream): void {
-    const error = new UsherError('BAD_REQUEST', 'A header of the call has a control character in its value.');
-    this.refuse(stream, error, NOBODY);
+    this.refuse(stream, new RefusedCall('unreadable'), NOBODY);
   }
 
   /** A message that is too long, as grpc-js says it. */
   tooLong(stream: Stream, details: string): void {
-    this.#fail(stream, GrpcStatus.RESOURCE_EXHAUSTED, details);
+    this.#fail(stream, Code.RESOURCE_EXHAUSTED, details);
   }
 
   /** A path that no method has. */
   unimplemented(stream: Stream): void {
     const details = `The server does not implement the method ${pathOf(stream.list)}`;
-    this.#fail(stream, GrpcStatus.UNIMPLEMENTED, details);
+    this.#fail(stream, Code.UNIMPLEMENTED, details);
   }
 
   /** No call of gRPC. */
@@ -79,16 +78,17 @@ export class Refusing {
   /** Ends a call that is not worked for. */
   refuse(stream: Stream, thrown: unknown, caller: Caller): void {
     const { service, outbound } = this.#host;
-    const { metrics, log } = service.calls.options;
+    const { calls, errors, refusals } = service;
+    const { metrics, log } = calls.options;
     const index = stream.entrance?.index ?? -1;
     this.#host.spend(REFUSAL_COST);
-    const error = toUsherError(thrown);
-    if (error.code === 'INTERNAL') outbound.fail(stream, failure(thrown, index, caller.requestId, log));
+    const refusal = errors.refusalOf(thrown);
+    if (refusal === null) outbound.fail(stream, errors.failure(thrown, index, caller.requestId));
     else {
-      if (log.isLevelEnabled('debug')) failure(thrown, index, caller.requestId, log);
-      outbound.headers(stream, service.refusals.blockOf(error, caller.requestId), true);
+      if (log.isLevelEnabled('debug')) errors.failure(thrown, index, caller.requestId);
+      outbound.headers(stream, refusals.blockOf(refusal, caller.requestId), true);
     }
-    if (index >= 0) metrics.answered(index, error.grpcStatus);
+    if (index >= 0) metrics.answered(index, refusal === null ? Code.INTERNAL : refusal.code);
     this.#host.refused(stream);
   }
 }

@@ -1,13 +1,12 @@
 /** Ends a call that waited, and that the front answers. */
 
-import type { FailedStatus } from '../status.ts';
-import type { Reply } from '../waiting.ts';
+import type { Reply, Status } from './service.ts';
 import type { Stream } from './stream.ts';
 
 /** The streams of the call's connection. */
 interface Late {
   answerLate(stream: Stream, message: Buffer): void;
-  failLate(stream: Stream, status: FailedStatus): void;
+  failLate(stream: Stream, status: Status): void;
 }
 
 export class StreamReply implements Reply {
@@ -27,7 +26,7 @@ export class StreamReply implements Reply {
     this.#streams.answerLate(this.#stream, message);
   }
 
-  fail(status: FailedStatus): void {
+  fail(status: Status): void {
     this.#streams.failLate(this.#stream, status);
   }
 }

@@ -1,10 +1,9 @@
 /** A stream of a client that is not finished. */
 
-import type { Entrance } from '../served-methods.ts';
-import type { WaitingCall } from '../waiting.ts';
 import { INITIAL_WINDOW } from './frames.ts';
 import type { Head } from './head.ts';
 import type { HeaderList } from './hpack.ts';
+import type { Entrance, Waiting } from './service.ts';
 
 /** The most by which a deadline at the client may be ahead of the same one here. */
 const LEEWAY_MS = 100;
@@ -78,7 +77,7 @@ export class Stream {
   extraWindow = 0;
   /** Monotonic milliseconds of the caller's deadline. */
   readonly deadline: number;
-  waiting: WaitingCall | null = null;
+  waiting: Waiting | null = null;
   outbox: Pending[] | null = null;
 
   constructor(id: number, head: Head | null, entrance: Entrance | null, list: HeaderList, deadline: number) {

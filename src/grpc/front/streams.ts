@@ -4,13 +4,8 @@
  * once its message is whole.
  */
 
-import { GrpcStatus, UsherError } from '../../base/errors.ts';
-import type { Carrier } from '../../base/tracing.ts';
-import type { Callers } from '../call-traces.ts';
-import { REFUSED } from '../refused.ts';
-import type { FailedStatus } from '../status.ts';
-import { CANCELLED, failure, OK } from '../waiting.ts';
 import { Admitting } from './admitting.ts';
+import { Code } from './codes.ts';
 import { Collecting } from './collecting.ts';
 import { ErrorCode, INITIAL_WINDOW, MAX_WINDOW, NOTHING, rstStreamFrame } from './frames.ts';
 import type { Caller, Head } from './head.ts';
@@ -23,10 +18,13 @@ import { OpenStreams } from './open-streams.ts';
 import { areTrailers, contentLengthOf, Verdict } from './other-calls.ts';
 import { Passing } from './passing.ts';
 import { RecentIds } from './recent-ids.ts';
+import { RefusedCall } from './refused-call.ts';
 import { NOBODY, Refusing } from './refusing.ts';
+import type { Callers, Carrier, Status } from './service.ts';
 import { isLate, NO_HEADERS, Phase, Stream } from './stream.ts';
 import { StreamReply } from './stream-reply.ts';
 
+const { OK } = Code;
 /** Open streams of a connection, as grpc-js has them. */
 export const MAX_STREAMS = 256;
 /** In bytes read: what grpc-js does with a call, twenty times what the front does. */
@@ -66,6 +64,7 @@ export class Streams implements Callers {
     this.#collecting = new Collecting({
       outbound,
       unfinished,
+      mostBytes: service.mostBytes,
       complete: (stream) => this.#complete(stream),
       pass: (stream) => this.#pass(stream),
       passMore: (stream, bytes, end) => {
@@ -141,8 +140,7 @@ export class Streams implements Callers {
   #weigh(stream: Stream): boolean {
     const weight = PASSED_WEIGHT + sizeOfList(stream.list);
     if (weight > this.#host.room) {
-      const error = new UsherError('RATE_LIMITED', 'Too many open calls without a key; try again shortly.');
-      this.#refuseBytes(stream, error);
+      this.#refuseBytes(stream, new RefusedCall('open calls'));
       return false;
     }
     stream.weight = weight;
@@ -165,11 +163,11 @@ export class Streams implements Callers {
     }
   }
 
-  #refuseBytes(stream: Stream, error: UsherError): void {
-    this.#host.service.refused.count(REFUSED.BYTES);
+  #refuseBytes(stream: Stream, error: RefusedCall): void {
+    this.#host.service.refused.count('bytes');
     // What grpc-js has begun to answer has its headers already.
     if (stream.phase === Phase.PASSED) this.reset(stream, ErrorCode.ENHANCE_YOUR_CALM);
-    else if (error.code === 'PAYLOAD_TOO_LARGE') this.#refusing.tooLong(stream, error.message);
+    else if (error.reason === 'too long') this.#refusing.tooLong(stream, error.message);
     else this.#refusing.refuse(stream, error, stream.head?.caller ?? NOBODY);
   }
 
@@ -224,7 +222,7 @@ export class Streams implements Callers {
     try {
       this.#collecting.collect(stream, bytes, start, end);
     } catch (error) {
-      if (!(error instanceof UsherError)) throw error;
+      if (!(error instanceof RefusedCall)) throw error;
       this.#refuseBytes(stream, error);
     }
   }
@@ -249,7 +247,7 @@ export class Streams implements Callers {
     const head = stream.head as Head;
     const { method, caller } = head;
     const { index, handle } = method;
-    const { metrics, log, traces } = service.calls.options;
+    const { metrics, traces } = service.calls.options;
     let answer: Buffer | Promise<Buffer>;
     try {
       // The message may have come long after the headers: the key may be gone. A narrowed one is compared with the message.
@@ -261,7 +259,7 @@ export class Streams implements Callers {
       answer = handle(message);
     } catch (error) {
       const span = traces === null ? null : traces.answered();
-      const status = failure(error, index, caller.requestId, log, span);
+      const status = service.errors.failure(error, index, caller.requestId, span);
       metrics.answered(index, status.code);
       if (traces !== null) traces.end(span, status.code);
       outbound.fail(stream, status);
@@ -286,7 +284,7 @@ export class Streams implements Callers {
     });
   }
 
-  failLate(stream: Stream, status: FailedStatus): void {
+  failLate(stream: Stream, status: Status): void {
     stream.waiting = null;
     this.#host.guard(() => {
       this.#host.outbound.fail(stream, status);
@@ -329,7 +327,7 @@ export class Streams implements Callers {
   /** The client has reset the stream. */
   resetByClient(stream: Stream, errorCode: number, now: number): void {
     if (stream.phase === Phase.PASSED) this.passing.reset(stream, errorCode);
-    stream.waiting?.leave(isLate(stream, now) ? GrpcStatus.DEADLINE_EXCEEDED : CANCELLED);
+    stream.waiting?.leave(isLate(stream, now) ? Code.DEADLINE_EXCEEDED : Code.CANCELLED);
     this.#left.add(stream.id);
     this.#close(stream);
   }
@@ -337,7 +335,7 @@ export class Streams implements Callers {
   /** Resets a stream from here. */
   reset(stream: Stream, errorCode: number): void {
     if (stream.phase === Phase.PASSED) this.passing.reset(stream, errorCode);
-    stream.waiting?.leave(CANCELLED);
+    stream.waiting?.leave(Code.CANCELLED);
     this.#endByReset(stream, errorCode);
   }
 
@@ -354,7 +352,7 @@ export class Streams implements Callers {
 
   /** The connection has ended. */
   endAll(): void {
-    for (const stream of this.#open.values()) stream.waiting?.leave(CANCELLED);
+    for (const stream of this.#open.values()) stream.waiting?.leave(Code.CANCELLED);
     this.#open.clear();
   }
 

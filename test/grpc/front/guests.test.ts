@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { UsherError } from '../../../src/base/errors.ts';
 import { Guests } from '../../../src/grpc/front/guests.ts';
-import { UnfinishedMessages } from '../../../src/grpc/unfinished.ts';
+import { RefusedCall } from '../../../src/grpc/front/refused-call.ts';
+import { UnfinishedMessages } from '../../../src/grpc/front/unfinished.ts';
 
 function guests(limits = { connection: 100, address: 250, all: 400 }, turnBytes = 1000) {
   let overweight = 0;
@@ -85,11 +85,11 @@ describe('unfinished messages of those who have shown a right', () => {
   test('are bounded for a connection, for an address and in all', () => {
     const [one, two, other] = [open(), open(), open('b')];
     one.take(100);
-    expect(() => one.take(1)).toThrow(UsherError);
+    expect(() => one.take(1)).toThrow(RefusedCall);
     two.take(50);
-    expect(() => two.take(1)).toThrow('Too many bytes of unfinished messages');
+    expect(() => two.take(1)).toThrow('unfinished bytes');
     other.take(70);
-    expect(() => other.take(1)).toThrow(UsherError);
+    expect(() => other.take(1)).toThrow(RefusedCall);
     expect(unfinished.held).toBe(220);
     one.take(-100);
     other.take(1);

@@ -1,6 +1,6 @@
 /** Bounds the memory of messages that have not arrived whole, of callers who have shown a right (docs/reference/http.md#limits). */
 
-import { UsherError } from '../base/errors.ts';
+import { RefusedCall } from './refused-call.ts';
 
 const MIB = 1024 * 1024;
 
@@ -32,9 +32,7 @@ export class UnfinishedMessages {
     const { connection, address: ofAddress, all } = this.#limits;
     const together = (this.#byAddress.get(address) ?? 0) + bytes;
     if (bytes > 0 && (own + bytes > connection || together > ofAddress || this.#all + bytes > all)) {
-      throw new UsherError('RATE_LIMITED', 'Too many bytes of unfinished messages; try again shortly.', {
-        retryAfter: 1,
-      });
+      throw new RefusedCall('unfinished bytes');
     }
     this.#all += bytes;
     if (together === 0) this.#byAddress.delete(address);
@@ -51,7 +49,7 @@ export class UnfinishedShare {
     this.#count = count;
   }
 
-  /** Counts the bytes, negative ones too. Throws RATE_LIMITED, and then counts nothing. */
+  /** Counts the bytes, negative ones too. Throws RefusedCall, and then counts nothing. */
   take(bytes: number): void {
     this.#count(this.held, bytes);
     this.held += bytes;
