@@ -86,7 +86,7 @@ function show(value: number): string {
   return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(Math.abs(value) < 1 ? 3 : 2);
 }
 
-/** The table as text (Markdown, so that it can be pasted into docs/performance.md). */
+/** The table as text (Markdown, so that it can be pasted into docs/evidence/performance.md). */
 export function table(rows: readonly Row[]): string {
   const cells = [
     ['scenario', 'measure', 'value', 'goal', ''],

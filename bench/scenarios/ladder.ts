@@ -45,7 +45,7 @@ function rowsOf({ title, runs }: Setting, goals: Goals = {}): Row[] {
   ];
 }
 
-/** A table for docs/performance.md: a line a setting. */
+/** A table for docs/evidence/performance.md: a line a setting. */
 function markdown(settings: readonly Setting[]): string {
   const line = ({ title, runs }: Setting): string => {
     const value = (name: RungName, pick: (measured: Measured) => number) =>
@@ -170,7 +170,7 @@ export async function ladder(lab: Lab): Promise<Row[]> {
   const [alone, tls, wide, passed] = ['one at a time', 'TLS', EFFECTIVE, 'passed on'].map((title) =>
     results.get(title),
   ) as [Setting, Setting, Setting, Setting];
-  lab.say(`for docs/performance.md\n${markdown([...hot, ...late, tls, wide, alone])}`);
+  lab.say(`for docs/evidence/performance.md\n${markdown([...hot, ...late, tls, wide, alone])}`);
   const { svg } = lab.settings;
   if (svg !== undefined) writeFileSync(svg, ladderPlot(CONNECTIONS, hot, late));
   const toBare = (steps: Steps): number => of(steps, FRONT).p50 / of(steps, 'bare').p50;

@@ -1,7 +1,7 @@
 /**
  * The same statements on a small and on a large database, in the same run: 100,000 and 1,000,000 users, with ten overrides
  * and ten notifications each (`--users` sets the small one, the large one is ten times as large). What grows with the data
- * shows in the ratio; sizes on disk tell what a row costs. docs/scaling.md reads this table.
+ * shows in the ratio; sizes on disk tell what a row costs. docs/evidence/scaling.md reads this table.
  */
 import pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';

@@ -2,7 +2,7 @@
  * Lets closed calls die young. node:http2 keeps a session's streams in a Map: once its table is in V8's old generation, each new
  * table is made there too, and outgrown tables keep every stream they held, with all of its call (12 kB), until a full
  * collection. Every call was copied twice and a full collection was due after 13,000 of them: a fifth of the CPU
- * (docs/performance.md). A table that deletes in place avoids all of that.
+ * (docs/evidence/performance.md). A table that deletes in place avoids all of that.
  *
  * Node has no public interface for it. Where the internals of node or grpc-js differ from those known here, nothing is replaced.
  */

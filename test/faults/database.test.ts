@@ -16,7 +16,7 @@ import { SHOP } from './shop.ts';
 
 /**
  * A service whose database goes wrong in every way, with callers on it all the time. Trouble is UNAVAILABLE, never a denial and
- * never an old "allowed" beyond the TTL; it ends by itself; nothing acknowledged is lost. The long run prints docs/reliability.md's
+ * never an old "allowed" beyond the TTL; it ends by itself; nothing acknowledged is lost. The long run prints docs/evidence/reliability.md's
  * table.
  */
 const LONG = process.env.USHER_LONG === '1';
@@ -133,7 +133,7 @@ async function lost(database = direct, callers = load): Promise<{ lost: string[]
   };
 }
 
-/** A row of docs/reliability.md for each fault. What is wrong or lost has failed the test before. */
+/** A row of docs/evidence/reliability.md for each fault. What is wrong or lost has failed the test before. */
 function report(): string {
   const rows = table.map(([fault, figures, { checkMs, writeMs }]) => {
     const { checks, unavailable, writes, made, slowestCheckMs, slowestWriteMs } = figures;
