@@ -1,4 +1,7 @@
 import { type Command, Option } from 'commander';
+import { differencesOf } from '../base/audit-differences.ts';
+import { actionOf, piecesOf } from '../base/audit-sentences.ts';
+import { AUDIT_ACTIONS, AUDIT_SENTENCES } from '../base/audit-words.ts';
 import type { AuditRecord } from '../gen/api.ts';
 import { limitOption, momentOption } from './flags.ts';
 import { withExamples } from './help.ts';
@@ -24,7 +27,7 @@ export function defineAudit(program: Command, context: Context): void {
   const command = addServiceOptions(program.command('audit'))
     .summary('list audit records, the newest first')
     .description(
-      'Lists the records of changes and refusals, the newest first. SuperAdmins see all of them; with --app, administrators of that application see its records. With -o json or yaml each record is complete.',
+      'Lists the records of changes and refusals, the newest first. SuperAdmins see all of them; with --app, administrators of that application see its records. Each is one sentence that names what it is about, what it changed and why. With -o json or yaml each record is as it is stored.',
     )
     .addOption(new Option('--person <email>', 'only records about this person').conflicts('subject'))
     .option('--subject <text>', 'only records about this subject: an address or a code')
@@ -45,15 +48,8 @@ export function defineAudit(program: Command, context: Context): void {
       const { io } = context;
       const service = await openService(io, options);
       const { rows, more } = await readRecords(service, options);
-      const lines = rows.map(({ at, actor, action, appCode, subject, ...change }) => [
-        moment(at),
-        actor,
-        action,
-        appCode ?? '-',
-        subject ?? '-',
-        inShort(change),
-      ]);
-      const heads = ['AT', 'ACTOR', 'ACTION', 'APP', 'SUBJECT', 'CHANGE'];
+      const lines = rows.map((row) => [moment(row.at), actorOf(row), inWords(row)]);
+      const heads = ['AT', 'ACTOR', 'WHAT'];
       const text = rows.length === 0 ? 'No records match.' : table(heads, lines, painter(io, io.stdout));
       await print(context, options, rows, text);
       if (more) io.stderr.write(`There are more records: raise --limit (now ${options.limit}).\n`);
@@ -87,11 +83,33 @@ async function readRecords(service: Service, options: Options): Promise<{ rows: 
   }
 }
 
-const LONGEST = 80;
+const WORDS = { actions: AUDIT_ACTIONS, sentences: AUDIT_SENTENCES, inApplication: 'in {app}' };
 
-/** Before and after, on one line, cut when long. */
-function inShort({ before, after }: Pick<AuditRecord, 'before' | 'after'>): string {
-  const parts = [before, after].map((value) => (value === null ? '' : JSON.stringify(value)));
-  const text = parts[0] === '' ? (parts[1] ?? '') : parts.join(' → ');
-  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+function actorOf({ actor }: AuditRecord): string {
+  return actor.startsWith('user:') ? actor.slice('user:'.length) : actor;
 }
+
+/** One sentence that names everything that the record is about, what it changed, and why; never cut. */
+export function inWords(record: AuditRecord): string {
+  const pieces = piecesOf(record, WORDS);
+  const sentence = pieces.map(({ text }) => text).join('');
+  const at = pieces.find(({ place }) => place === 'record')?.text;
+  const changes = differencesOf(record)
+    .filter(({ name }) => !(name === 'role' || SAID.has(name)))
+    .map(({ name, before, after }) => {
+      // The sentence names the record already.
+      const field = at === undefined ? name : name.replace(` · ${at}`, '');
+      if (before === null || after === null) return `${field}: ${after ?? `${before} → nothing`}`;
+      return `${field}: ${before} → ${after}`;
+    });
+  const { refused } = actionOf(record.action);
+  return [
+    sentence,
+    refused ? ' (refused)' : '',
+    changes.length === 0 ? '' : `: ${changes.join(', ')}`,
+    record.reason === null ? '' : ` (why: ${record.reason})`,
+  ].join('');
+}
+
+/** What the sentence itself names. */
+const SAID: ReadonlySet<string> = new Set(['resourceType', 'resourceId']);

@@ -204,7 +204,11 @@ describe('usher explain', () => {
   test('explain shows the result of each of the six rules', async () => {
     const { code, stdout } = await ask(['ada@example.com', 'studio', 'project.access', '--resource', 'project:shut']);
     expect(code).toBe(0);
-    expect(stdout).toBe(`denied: ada@example.com, project.access in studio for project:shut: an override denies it
+    const [verdict, since, ...rest] = stdout.split('\n');
+    expect(since).toMatch(/^so since \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, by admin@example\.com$/);
+    expect(
+      [verdict, ...rest].join('\n'),
+    ).toBe(`denied: ada@example.com, project.access in studio for project:shut: an override denies it
 
 #  rule               applies  gives            roles
 1  inactive account   no       -
@@ -214,6 +218,40 @@ describe('usher explain', () => {
 5  roles              yes      view             reader: view
 6  default            yes      denied
 `);
+  });
+
+  test('explain says who made it so, when and why, however it was written', async () => {
+    const token = await tokenOf('admin@example.com');
+    const write = async (granted: boolean, reason: string) => {
+      const path = 'users/ben@example.com/apps/studio/resources/project/9/permissions';
+      const response = await fetch(`${service.url}/api/${path}`, {
+        method: 'PUT',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'usher-reason': encodeURIComponent(reason),
+        },
+        body: JSON.stringify({ permissions: [{ permission: 'project.access', granted }] }),
+      });
+      expect(response.status).toBe(200);
+    };
+    const since = async (argv: readonly string[]) => (await ask(argv)).stdout.split('\n')[1];
+    const question = ['ben@example.com', 'studio', 'project.access', '--resource', 'project:9'];
+    await write(true, 'stands in');
+    await write(false, 'is back: 東京');
+    expect(await since(question)).toMatch(/^so since .*, by admin@example\.com \(why: is back: 東京\)$/);
+    await usher(['grant', 'ben@example.com', 'studio', 'reader', '--reason', 'reads along'], { env: service.env });
+    expect(await since(question.slice(0, 3))).toMatch(/by admin@example\.com \(why: reads along\)$/);
+    expect(await since(['nora@example.com', 'studio', 'project.access'])).toMatch(
+      /^so since .*, by admin@example\.com$/,
+    );
+    // Nothing made the default.
+    expect(await since(['ada@example.com', 'studio', 'project.archive'])).toBe('');
+    const { stdout } = await usher(['audit', '--person', 'ben@example.com'], { env: service.env });
+    expect(stdout).toContain(
+      'Overrides changed for ben@example.com on project:9 in studio: project.access: edit → denied (why: is back: 東京)',
+    );
+    expect(stdout).toContain('Role reader given to ben@example.com in studio (why: reads along)');
   });
 
   test('explain --json returns the complete explanation', async () => {

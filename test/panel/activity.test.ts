@@ -1,11 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { actorOf } from '../../panel/src/parts/actor.ts';
-import { type AuditRecord, actionOf, byDay, differencesOf, linkOf } from '../../panel/src/places/activity/changes.ts';
+import { type AuditRecord, byDay, linkOf } from '../../panel/src/places/activity/changes.ts';
 import { activity as cs } from '../../panel/src/places/activity/cs.ts';
 import { activity as en } from '../../panel/src/places/activity/en.ts';
 import { dayAt, momentOf } from '../../panel/src/places/activity/moments.ts';
 import { restoreOf } from '../../panel/src/places/activity/restore.ts';
 import { sentenceOf, sentenceText } from '../../panel/src/places/activity/sentence.ts';
+import { differencesOf } from '../../src/base/audit-differences.ts';
+import { actionOf } from '../../src/base/audit-sentences.ts';
 
 function record(of: Partial<AuditRecord>): AuditRecord {
   const common = {

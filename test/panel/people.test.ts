@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { differencesOf } from '../../panel/src/places/activity/changes.ts';
 import { isOpen, levelOf, narrowed, tableOf } from '../../panel/src/places/people/access.ts';
 import { askPath, emailOfPath, personPath } from '../../panel/src/places/people/address.ts';
 import { filtersOf, LIST_FILTERS, queryOf, VIEWS, viewOf } from '../../panel/src/places/people/list-query.ts';
 import { refusedAccounts } from '../../panel/src/places/people/refused-accounts.ts';
 import { isHeld, type RoleDraft, rolesAfter, turned, without } from '../../panel/src/places/people/role-draft.ts';
 import { inMargin } from '../../panel/src/places/people/timeline.ts';
+import { differencesOf } from '../../src/base/audit-differences.ts';
 
 describe('the address of a person', () => {
   test.each(['ada@example.com', "o'neil+x@example.com", '100%25@example.com', 'a/b@example.com', 'é&?#@example.com'])(

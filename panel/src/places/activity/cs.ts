@@ -19,6 +19,7 @@ const actions: Readonly<Record<string, string>> = {
   'brand.changed': 'Změněna značka',
   'brand.deleted': 'Smazána značka',
   'brand.tested': 'Odeslán zkušební e-mail značky',
+  'database.reincarnated': 'Začala nová historie databáze',
   'entity.created': 'Vytvořena entita',
   'entity.changed': 'Změněna entita',
   'entity.deleted': 'Smazána entita',
@@ -48,6 +49,7 @@ const actions: Readonly<Record<string, string>> = {
   'override.changed': 'Změněna výjimka',
   'override.removed': 'Smazána výjimka',
   'override.replaced': 'Změněny výjimky',
+  'people.imported': 'Importováni lidé',
   'permission.created': 'Vytvořeno oprávnění',
   'permission.changed': 'Změněno oprávnění',
   'permission.deleted': 'Smazáno oprávnění',
@@ -76,6 +78,7 @@ const actions: Readonly<Record<string, string>> = {
   'user.reactivated': 'Osoba znovu aktivována',
   'user.logout': 'Odhlášení',
   'user.erased': 'Osoba vymazána',
+  'user.offboarded': 'Odchod osoby vyřízen',
   'user.imported': 'Osoba naimportována',
   'user.moved': 'Osoba přesunuta na jinou adresu',
   'user.email_changed_at_provider': 'Adresa se u poskytovatele změnila',
@@ -102,6 +105,9 @@ const sentences: Readonly<Record<string, string>> = {
   'superadmin.added': '{subject} je SuperAdmin',
   'superadmin.removed': '{subject} už není SuperAdmin',
   'user_roles.replaced': 'Změněny role osoby {subject}',
+  'user.blocked': '{subject}: zablokována osoba',
+  'user.unblocked': '{subject}: odblokována osoba',
+  'user.offboarded': '{subject}: odchod vyřízen',
   'user.logout': '{subject} se odhlásil/a',
 };
 

@@ -1,8 +1,9 @@
 import { useState } from 'react';
+import type { Difference } from '../../../../src/base/audit-differences.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy.tsx';
 import { useWords } from '../../words/words.ts';
-import type { AuditRecord, Difference } from './changes.ts';
+import type { AuditRecord } from './changes.ts';
 import { restoreOf } from './restore.ts';
 import { RestoreDialog } from './restore-dialog.tsx';
 import css from './timeline.module.css';

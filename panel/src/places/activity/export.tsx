@@ -1,7 +1,8 @@
+import { differencesOf } from '../../../../src/base/audit-differences.ts';
 import type { Listed } from '../../api/queries.ts';
 import { type Column, ExportButton } from '../../parts/list.tsx';
 import { useWords } from '../../words/words.ts';
-import { type AuditRecord, differencesOf } from './changes.ts';
+import type { AuditRecord } from './changes.ts';
 
 /** The records that are listed so far, for a spreadsheet. */
 export function ExportAudit({ name, listed }: { name: string; listed: Listed<AuditRecord> }) {

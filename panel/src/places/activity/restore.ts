@@ -1,6 +1,7 @@
 /** What a record of the audit offers to have back: the draft of the change that undoes it. */
 
-import { type AuditRecord, actionOf } from './changes.ts';
+import { actionOf } from '../../../../src/base/audit-sentences.ts';
+import type { AuditRecord } from './changes.ts';
 
 type Level = 'allowed' | 'view' | 'edit';
 

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'react';
+import { type Difference, differencesOf } from '../../../../src/base/audit-differences.ts';
 import { asError } from '../../api/error.ts';
 import type { Listed } from '../../api/queries.ts';
 import { More } from '../../parts/list.tsx';
@@ -6,7 +7,7 @@ import { Empty } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useFormats, useWords } from '../../words/words.ts';
 import { Actor } from './actor-link.tsx';
-import { type AuditRecord, byDay, type Difference, differencesOf, type Group } from './changes.ts';
+import { type AuditRecord, byDay, type Group } from './changes.ts';
 import { Details } from './details.tsx';
 import { sentenceText } from './sentence.ts';
 import css from './timeline.module.css';

@@ -1,7 +1,8 @@
 import { Link } from 'wouter';
+import { actionOf } from '../../../../src/base/audit-sentences.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { useWords } from '../../words/words.ts';
-import { type AuditRecord, actionOf } from './changes.ts';
+import type { AuditRecord } from './changes.ts';
 import { type Piece, sentenceOf } from './sentence.ts';
 import css from './told.module.css';
 

@@ -1,3 +1,5 @@
+import { differencesOf } from '../../../../src/base/audit-differences.ts';
+import { actionOf } from '../../../../src/base/audit-sentences.ts';
 import type { Item } from '../../../../src/gen/api.ts';
 import { useList } from '../../api/queries.ts';
 import { actorName } from '../../parts/actor.ts';
@@ -5,7 +7,6 @@ import { Time } from '../../parts/badge.tsx';
 import { type Column, ExportButton, List } from '../../parts/list.tsx';
 import { Card, Empty } from '../../parts/page.tsx';
 import { useWords } from '../../words/words.ts';
-import { actionOf, differencesOf } from '../activity/changes.ts';
 import { sentenceText } from '../activity/sentence.ts';
 import css from './ask.module.css';
 import type { Question } from './question.ts';

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
+import { differencesOf } from '../../../../src/base/audit-differences.ts';
 import { asError } from '../../api/error.ts';
 import { type Listed, useList } from '../../api/queries.ts';
 import { actorOf } from '../../parts/actor.ts';
@@ -9,7 +10,7 @@ import { Loading, Problem } from '../../parts/problem.tsx';
 import { useRights } from '../../shell/rights.ts';
 import { useFormats, useWords } from '../../words/words.ts';
 import { Actor } from '../activity/actor-link.tsx';
-import { type AuditRecord, differencesOf } from '../activity/changes.ts';
+import type { AuditRecord } from '../activity/changes.ts';
 import { Moved, Told } from '../activity/told.tsx';
 import css from './timeline.module.css';
 import { dayOf, inMargin } from './timeline.ts';

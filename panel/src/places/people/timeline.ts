@@ -1,6 +1,6 @@
 /** The audit records of a person, as what happened. */
 
-import type { Difference } from '../activity/changes.ts';
+import type { Difference } from '../../../../src/base/audit-differences.ts';
 
 const SHOWN = 4;
 const LONGEST = 120;

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { differencesOf } from '../../../../../src/base/audit-differences.ts';
 import { call } from '../../../api/call.ts';
 import { ApiError } from '../../../api/error.ts';
 import { useWrite } from '../../../api/writes.ts';
@@ -8,7 +9,6 @@ import { ImpactView } from '../../../parts/impact.tsx';
 import { Card } from '../../../parts/page.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
-import { differencesOf } from '../../activity/changes.ts';
 import css from './manifest.module.css';
 import { APPLY, inputOf, type Plan, type Planned, type usePlan, YAML } from './plan.ts';
 
