@@ -71,6 +71,11 @@ export function recordOf<Field extends string, Value>(
   return record;
 }
 
+/** Of a record, these fields alone. */
+export function only<From, Field extends keyof From>(from: From, fields: readonly Field[]): Pick<From, Field> {
+  return Object.fromEntries(fields.map((field) => [field, from[field]])) as Pick<From, Field>;
+}
+
 /** A value for each channel. */
 export function perChannel<Value>(make: (name: ChannelName) => Value): Record<ChannelName, Value> {
   return recordOf(CHANNEL_NAMES, make);

@@ -177,8 +177,7 @@ export async function readAudit(
 
 async function readRecords(tx: Tx, which: RawBuilder<unknown>): Promise<AuditRow[]> {
   const { rows } = await sql<AuditRow>`
-    select a.id, a.at, a.actor, a.action, a.app_code as "appCode", a.subject, a.before, a.after, a.request_id as "requestId",
-      a.reason
+    select a.*
     from (${which}) w cross join lateral (select * from audit where id = w.id limit 1) a order by a.at desc, a.id desc`.execute(
     tx.kysely,
   );

@@ -15,7 +15,7 @@ export interface AppRows {
 /** Permissions by code: `tiered` and `global` as named. Roles by code: the levels that they grant, by permission code. */
 export interface AppShape {
   permissions?: Record<string, { tiered?: boolean; global?: boolean; groupName?: string }>;
-  roles?: Record<string, Record<string, Level>>;
+  roles?: Record<string, Record<string, Exclude<Level, 0>>>;
 }
 
 export async function insertApplication(tx: Tx, code: string, shape: AppShape = {}): Promise<AppRows> {

@@ -128,7 +128,7 @@ export async function compareFacts(tx: Tx, concerns: readonly Concern[]): Promis
         from dry_run_before b full join (${now}) a using (application_id, person_id)`.execute(tx.kysely);
   }
   const { rows } = await sql<FactsGroup>`
-    select application_id as "appId", before, after, count(*)::int as people
+    select application_id as app_id, before, after, count(*)::int as people
       from dry_run_member group by application_id, before, after`.execute(tx.kysely);
   return rows;
 }
@@ -162,8 +162,8 @@ export async function compareOverrides(
           or o.permission_id = any(${permissionIds}::bigint[])`.execute(tx.kysely);
   }
   const { rows } = await sql<OverrideGroup>`
-    select o.application_id as "appId", m.before, m.after, o.permission_id as "permissionId",
-           nullif(level_before, -1) as "levelBefore", nullif(level_after, -1) as "levelAfter", count(*)::int as overrides
+    select o.application_id as app_id, m.before, m.after, o.permission_id,
+           nullif(level_before, -1) as level_before, nullif(level_after, -1) as level_after, count(*)::int as overrides
       from dry_run_override o join dry_run_member m using (application_id, person_id)
      group by o.application_id, m.before, m.after, o.permission_id, level_before, level_after`.execute(tx.kysely);
   return rows;
@@ -182,7 +182,7 @@ export async function changedPeople(
     select m.person_id, m.email from ${overridesIn(overrides)}`.execute(tx.kysely);
   const counted = await sql<{ people: number }>`select count(*)::int as people from dry_run_person`.execute(tx.kysely);
   const { rows: first } = await sql<ChangedPerson>`
-    select p.person_id as "personId", p.email, m.application_id as "appId", m.before, m.after
+    select p.person_id, p.email, m.application_id as app_id, m.before, m.after
       from (select * from dry_run_person order by email limit ${limit}) p join dry_run_member m using (person_id)
      order by p.email, m.application_id`.execute(tx.kysely);
   return { people: counted.rows[0]?.people ?? 0, first };
@@ -195,9 +195,8 @@ export async function changedOverrides(
   limit: number,
 ): Promise<ChangedOverride[]> {
   const { rows } = await sql<ChangedOverride>`
-    select o.person_id as "personId", o.application_id as "appId", o.permission_id as "permissionId",
-           o.resource_type as "resourceType", o.resource_id as "resourceId",
-           nullif(o.level_before, -1) as "levelBefore", nullif(o.level_after, -1) as "levelAfter"
+    select o.person_id, o.application_id as app_id, o.permission_id, o.resource_type, o.resource_id,
+           nullif(o.level_before, -1) as level_before, nullif(o.level_after, -1) as level_after
       from ${overridesIn(overrides)}
      where o.person_id = any(${people}::bigint[])
      order by m.email, g.code, o.application_id, o.resource_type, o.resource_id

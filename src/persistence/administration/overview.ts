@@ -32,7 +32,7 @@ export async function countRegistry(tx: Tx, apps: Applications): Promise<Registr
     select (select count(*)::int from ${of}) as applications,
            (select count(*)::int from ${within('role')}) as roles,
            (select count(*)::int from ${within('permission')}) as permissions,
-           (select count(distinct m.person_id)::int from ${within('app_admin')}) as "appAdmins"
+           (select count(distinct m.person_id)::int from ${within('app_admin')}) as app_admins
   `.execute(tx.kysely);
   const [counts] = rows;
   if (counts === undefined) throw new Error('a statement of counts must return one row');
@@ -61,6 +61,6 @@ async function countPeople(tx: Tx, apps: readonly number[]): Promise<People> {
   const { rows } = await sql<People>`
     with m as materialized (${sql.join(parts, sql` union all `)})
     select (select count(distinct m.person_id)::int from m) as people,
-           exists (select from m group by m.part having count(*) >= ${MAX_ROWS}) as "morePeople"`.execute(tx.kysely);
+           exists (select from m group by m.part having count(*) >= ${MAX_ROWS}) as more_people`.execute(tx.kysely);
   return rows[0] ?? { people: 0, morePeople: false };
 }

@@ -1,26 +1,15 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { planByIndex } from '../driver/prepared.ts';
+import type { Row } from '../entities/schema.ts';
 
-export interface ApplicationRecord {
-  id: number;
-  code: string;
-  name: string;
-  description: string | null;
+export interface ApplicationRecord extends Row<'application'> {
   /** In the order given by the administrator. */
   supportedLanguages: string[];
-  /** Whether questions with an unknown permission or resource type are refused. */
-  strictCodes: boolean;
-  createdAt: Date;
-  updatedAt: Date;
 }
 
 /** The writable fields of an application, apart from its languages. */
-export interface ApplicationFields {
-  name: string;
-  description: string | null;
-  strictCodes: boolean;
-}
+export type ApplicationFields = Pick<Row<'application'>, 'name' | 'description' | 'strictCodes'>;
 
 /** The id of the application, locked against deletion until the transaction ends; null for an unknown one. */
 export async function holdApplication(tx: Tx, code: string): Promise<number | null> {
@@ -43,9 +32,9 @@ export async function findApplicationId(tx: Tx, code: string): Promise<number | 
 const idOf = ({ kysely }: Tx, code: string) => kysely.selectFrom('application').select('id').where('code', '=', code);
 
 const records = (which: RawBuilder<unknown>): RawBuilder<ApplicationRecord> => sql<ApplicationRecord>`
-  select id, code, name, description, strict_codes as "strictCodes", array(
+  select id, code, name, description, strict_codes, array(
     select language_code from application_language where application_id = application.id order by position
-  ) as "supportedLanguages", created_at as "createdAt", updated_at as "updatedAt"
+  ) as supported_languages, created_at, updated_at
   from application ${which}`;
 
 /** What applications are searched by: all of them, or these. In no order. */

@@ -1,15 +1,11 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { Prepared } from '../driver/prepared.ts';
+import type { Row } from '../entities/schema.ts';
 import { findPeople } from '../people/person-search.ts';
 
 /** A role that a person holds. */
-export interface AssignedRole {
-  id: number;
-  code: string;
-  name: string | null;
-  description: string | null;
-}
+export type AssignedRole = Pick<Row<'role'>, 'id' | 'code' | 'name' | 'description'>;
 
 /** The holder of a role. */
 export interface HolderRow {
@@ -168,9 +164,9 @@ export async function listHolders(
   const fits = found === null ? sql`true` : sql`m.person_id = any(${found.ids}::bigint[])`;
   const { rows } = await sql<HolderRow>`
     select p.id, p.email,
-      coalesce(nullif(f.display_name, ''), nullif(concat_ws(' ', f.first_name, f.last_name), '')) as "displayName",
+      coalesce(nullif(f.display_name, ''), nullif(concat_ws(' ', f.first_name, f.last_name), '')) as display_name,
       p.registered_at is not null as registered,
-      p.provider_active and not p.blocked as active, ur.created_at as "assignedAt"
+      p.provider_active and not p.blocked as active, ur.created_at as assigned_at
     from (select m.person_id, m.created_at from user_role m
         where m.application_id = ${app} and m.role_id = ${role} and m.person_id > ${after ?? 0} and ${fits}
         order by m.person_id limit ${limit}) ur

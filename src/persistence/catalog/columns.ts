@@ -1,20 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 
-/** The column of a field, by rule: `emailEnabled` is `email_enabled`. */
-export type Column<Field extends string> = Field extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Column<Rest>}`
-  : '';
-
-export function columnOf<Field extends string>(field: Field): Column<Field> {
-  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) as Column<Field>;
-}
-
-/** `a, b`, or `t.a, t.b`. */
-export function listed(columns: readonly string[], table?: string): RawBuilder<unknown> {
-  return sql.join(columns.map((column) => sql.ref(table === undefined ? column : `${table}.${column}`)));
+/** The columns of these fields: `a, b`, or `t.a, t.b`. */
+export function listed(fields: readonly string[], table?: string): RawBuilder<unknown> {
+  return sql.join(fields.map((field) => sql.ref(table === undefined ? field : `${table}.${field}`)));
 }
 
 /** `a = excluded.a, b = excluded.b`. */
-export function replaced(columns: readonly string[]): RawBuilder<unknown> {
-  return sql.join(columns.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`));
+export function replaced(fields: readonly string[]): RawBuilder<unknown> {
+  return sql.join(fields.map((field) => sql`${sql.ref(field)} = ${sql.ref(`excluded.${field}`)}`));
 }

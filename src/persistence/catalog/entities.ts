@@ -1,22 +1,11 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
+
+export type EntityRecord = Omit<Row<'entity'>, 'applicationId'>;
 
 /** The writable fields of an entity. */
-export interface EntityFields {
-  code: string;
-  name: string;
-  description: string | null;
-  idLabel: string | null;
-  listEndpoint: string | null;
-  /** Whether the list endpoint takes `q`, `cursor` and `ids`. */
-  listSearch: boolean;
-}
-
-export interface EntityRecord extends EntityFields {
-  id: number;
-  createdAt: Date;
-  updatedAt: Date;
-}
+export type EntityFields = Omit<EntityRecord, 'id' | 'createdAt' | 'updatedAt'>;
 
 const COLUMNS = [
   'id',

@@ -1,18 +1,12 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
-export interface LanguageRow {
-  code: string;
-  name: string;
-  nativeName: string;
-  fallback: string | null;
-}
-
-const COLUMNS = ['code', 'name', 'nativeName', 'fallback'] as const;
+export type LanguageRow = Row<'language'>;
 
 /** The registry, by code. */
 export async function listLanguages(tx: Tx): Promise<LanguageRow[]> {
-  return await tx.kysely.selectFrom('language').select(COLUMNS).orderBy('code').execute();
+  return await tx.kysely.selectFrom('language').selectAll().orderBy('code').execute();
 }
 
 /** Serializes writes of the registry, because loops of fallbacks span several rows. Readers go on. */
@@ -22,7 +16,7 @@ export async function lockLanguages(tx: Tx): Promise<void> {
 
 /** One language, locked against new references to it until the transaction ends. */
 export async function lockLanguage(tx: Tx, code: string): Promise<LanguageRow | undefined> {
-  return await tx.kysely.selectFrom('language').select(COLUMNS).where('code', '=', code).forUpdate().executeTakeFirst();
+  return await tx.kysely.selectFrom('language').selectAll().where('code', '=', code).forUpdate().executeTakeFirst();
 }
 
 /** Those of the codes that the registry has, locked against deletion until the transaction ends. */
@@ -39,15 +33,12 @@ export async function holdLanguage(tx: Tx, code: string): Promise<boolean> {
 }
 
 /** Undefined when the code is taken. */
-export async function insertLanguage(
-  tx: Tx,
-  { nativeName, ...language }: LanguageRow,
-): Promise<LanguageRow | undefined> {
+export async function insertLanguage(tx: Tx, language: LanguageRow): Promise<LanguageRow | undefined> {
   return await tx.kysely
     .insertInto('language')
-    .values({ ...language, nativeName })
+    .values(language)
     .onConflict((oc) => oc.column('code').doNothing())
-    .returning(COLUMNS)
+    .returningAll()
     .executeTakeFirst();
 }
 
@@ -60,7 +51,7 @@ export async function updateLanguage(
     .updateTable('language')
     .set({ name, nativeName, fallback })
     .where('code', '=', code)
-    .returning(COLUMNS)
+    .returningAll()
     .executeTakeFirstOrThrow();
 }
 

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 import type { EntityFields } from './entities.ts';
 import type { PermissionFields } from './permissions.ts';
 
@@ -9,11 +10,7 @@ export interface PermissionRow extends Omit<PermissionFields, 'parentPermissionI
   code: string;
   parent: string | null;
 }
-export interface RoleRow {
-  code: string;
-  name: string | null;
-  description: string | null;
-}
+export type RoleRow = Pick<Row<'role'>, 'code' | 'name' | 'description'>;
 export interface RolePermissionRow {
   role: string;
   permission: string;
@@ -67,9 +64,7 @@ export function readEntities(tx: Tx, app: number): AsyncGenerator<EntityFields[]
   return pages(
     tx,
     sql<EntityFields>`
-    select code, name, description, id_label as "idLabel", list_endpoint as "listEndpoint",
-      list_search as "listSearch"
-    from entity where application_id = ${app}`,
+    select code, name, description, id_label, list_endpoint, list_search from entity where application_id = ${app}`,
   );
 }
 
@@ -77,7 +72,7 @@ export function readPermissions(tx: Tx, app: number): AsyncGenerator<PermissionR
   return pages(
     tx,
     sql<PermissionRow>`
-    select p.code, p.tiered, p.description, p.group_name as "groupName", parent.code as parent, p.global
+    select p.code, p.tiered, p.description, p.group_name, parent.code as parent, p.global
     from permission p left join permission parent on parent.application_id = p.application_id and parent.id = p.parent_id
     where p.application_id = ${app}`,
   );
@@ -134,7 +129,7 @@ export function readOverrides(tx: Tx, app: number, wanted: Wanted): AsyncGenerat
     tx,
     wanted,
     (chosen) => sql<OverrideRow>`
-    select person.email, x.resource_type as "resourceType", x.resource_id as "resourceId", p.code as permission, x.level
+    select person.email, x.resource_type, x.resource_id, p.code as permission, x.level
     from resource_override x
       join person on person.id = x.person_id
       join permission p on p.application_id = x.application_id and p.id = x.permission_id

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { FIXED_SWITCHES, TYPE_SWITCHES } from '../../base/channels.ts';
+import { FIXED_SWITCHES, only, TYPE_SWITCHES } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
-import { columnOf, listed, replaced } from './columns.ts';
+import { listed, replaced } from './columns.ts';
 import { PAGE, pages, turn } from './manifest-read.ts';
 import type { NotificationTypeRow } from './manifest-records.ts';
 import { expectRows } from './touched.ts';
@@ -28,10 +28,6 @@ const FIELDS = [...TEXTS, ...TYPE_SWITCHES];
 
 const MANIFEST_COLUMNS = ['code', 'name', 'description', ...TYPE_SWITCHES, 'system', 'emailFromName'] as const;
 const COLUMNS = ['id', ...MANIFEST_COLUMNS, 'createdAt', 'updatedAt'] as const;
-
-function valuesOf(fields: TypeFields): TypeFields {
-  return Object.fromEntries(FIELDS.map((field) => [field, fields[field]])) as unknown as TypeFields;
-}
 
 function types({ kysely }: Tx, app: number) {
   return kysely.selectFrom('notification_type').select(COLUMNS).where('applicationId', '=', app);
@@ -87,7 +83,7 @@ export async function insertType(
 ): Promise<TypeRow | undefined> {
   return await tx.kysely
     .insertInto('notification_type')
-    .values({ applicationId: app, code, system, ...valuesOf(fields) })
+    .values({ applicationId: app, code, system, ...only(fields, FIELDS) })
     .onConflict((oc) => oc.columns(['applicationId', 'code']).doNothing())
     .returning(COLUMNS)
     .executeTakeFirst();
@@ -96,7 +92,7 @@ export async function insertType(
 export async function updateType(tx: Tx, id: number, fields: TypeFields): Promise<TypeRow> {
   return await tx.kysely
     .updateTable('notification_type')
-    .set({ ...valuesOf(fields), updatedAt: sql<Date>`now()` })
+    .set({ ...only(fields, FIELDS), updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
     .returning(COLUMNS)
     .executeTakeFirstOrThrow();
@@ -144,15 +140,14 @@ export async function putNotificationTypes(
   rows: readonly NotificationTypeRow[],
 ): Promise<void> {
   const fields = [...FIELDS, 'system'] as const;
-  const columns = fields.map(columnOf);
   const arrays = fields.map((field) => {
     const type = TEXTS.some((text) => text === field) ? sql`text[]` : sql`boolean[]`;
     return sql`${rows.map((row) => row[field])}::${type}`;
   });
   const touched = await sql`
-    insert into notification_type (application_id, code, ${listed(columns)})
+    insert into notification_type (application_id, code, ${listed(fields)})
     select ${app}, * from unnest(${rows.map(({ code }) => code)}::text[], ${sql.join(arrays)})
-    on conflict (application_id, code) do update set ${replaced(columns)}, updated_at = now()`.execute(kysely);
+    on conflict (application_id, code) do update set ${replaced(fields)}, updated_at = now()`.execute(kysely);
   expectRows(touched, rows.length, 'notification types');
 }
 
@@ -175,11 +170,10 @@ export async function ensureGenericTypes({ kysely }: Tx): Promise<void> {
 
 /** Creates a system type, or resets the fixed switches of an existing one; its texts and defaults stay. */
 export async function ensureSystemType({ kysely }: Tx, app: number, type: SystemType): Promise<void> {
-  const values = valuesOf(type);
-  const fixed = [...FIXED_SWITCHES.map(columnOf), 'system'];
+  const fixed = [...FIXED_SWITCHES, 'system'];
   await sql`
-    insert into notification_type as t (application_id, code, system, ${listed(FIELDS.map(columnOf))})
-    values (${app}, ${type.code}, true, ${sql.join(Object.values(values))})
+    insert into notification_type as t (application_id, code, system, ${listed(FIELDS)})
+    values (${app}, ${type.code}, true, ${sql.join(FIELDS.map((field) => type[field]))})
     on conflict (application_id, code) do update set ${replaced(fixed)}
     where (${listed(fixed, 't')}) is distinct from (${listed(fixed, 'excluded')})`.execute(kysely);
 }

@@ -2,34 +2,25 @@ import { sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import { Prepared, planByIndex } from '../driver/prepared.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** A person's level on one resource, regardless of roles; level 0 denies. */
-export interface OverrideRow {
-  permissionId: number;
+export interface OverrideRow extends Pick<Row<'resource_override'>, 'permissionId' | 'tiered' | 'level'> {
   code: string;
-  tiered: boolean;
-  level: Level;
 }
 
 /** One of all overrides of a person in an application. */
-export interface PlacedOverrideRow extends OverrideRow {
-  resourceType: string;
-  resourceId: string;
-  createdAt: Date;
-}
+export type PlacedOverrideRow = OverrideRow & Resource & Pick<Row<'resource_override'>, 'createdAt'>;
 
 /** The place after which a list of overrides continues. */
 export type OverridePlace = Pick<PlacedOverrideRow, 'resourceType' | 'resourceId' | 'permissionId'>;
 
 /** A single resource of an application: its entity type, and the identifier that the application gave it. */
-export interface Resource {
-  resourceType: string;
-  resourceId: string;
-}
+export type Resource = Pick<Row<'resource_override'>, 'resourceType' | 'resourceId'>;
 
 const OVERRIDES = new Prepared<OverrideRow>(
   'overrides',
-  `select o.permission_id as "permissionId", p.code, o.tiered, o.level
+  `select o.permission_id, p.code, o.tiered, o.level
    from resource_override o join permission p on p.id = o.permission_id
    where o.person_id = $1 and o.application_id = $2 and o.resource_type = $3 and o.resource_id = $4 order by p.code`,
 );
@@ -151,8 +142,7 @@ export async function listOverrides(
           array(select id from permission where application_id = ${app} and strpos(code, ${search}) > 0)))`;
   // The page first, on the index alone: a person may have ten thousand.
   const { rows } = await sql<PlacedOverrideRow>`
-    select o.resource_type as "resourceType", o.resource_id as "resourceId", o.permission_id as "permissionId", p.code,
-      o.tiered, o.level, o.created_at as "createdAt"
+    select o.resource_type, o.resource_id, o.permission_id, p.code, o.tiered, o.level, o.created_at
     from (select * from resource_override o
         where o.person_id = ${person} and o.application_id = ${app} and ${behind} and ${found}
         order by o.resource_type, o.resource_id, o.permission_id limit ${limit}) o
@@ -218,8 +208,7 @@ export async function listAppOverrides(
   const { rows } = await sql<AppOverrideRow>`
     with own as materialized (
       select * from resource_override where person_id = ${person ?? 0} and application_id = ${app})
-    select o.person_id as "personId", n.email, o.resource_type as "resourceType", o.resource_id as "resourceId",
-      o.permission_id as "permissionId", c.code, o.level, o.created_at as "createdAt"
+    select o.person_id, n.email, o.resource_type, o.resource_id, o.permission_id, c.code, o.level, o.created_at
     from (${page}) o join person n on n.id = o.person_id join permission c on c.id = o.permission_id
     order by ${order}`.execute(tx.kysely);
   return rows;
@@ -239,8 +228,7 @@ export async function findOverrides(
 ): Promise<(OverrideKey & { level: Level })[]> {
   await planByIndex(tx);
   const { rows } = await sql<OverrideKey & { level: Level }>`
-    select o.person_id as "personId", o.resource_type as "resourceType", o.resource_id as "resourceId",
-      o.permission_id as "permissionId", o.level
+    select o.person_id, o.resource_type, o.resource_id, o.permission_id, o.level
     from ${named(keys)} join resource_override o on ${isNamed(app)}`.execute(tx.kysely);
   return rows;
 }

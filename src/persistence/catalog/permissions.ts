@@ -1,21 +1,13 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** The writable fields of a permission. */
-export interface PermissionFields {
-  tiered: boolean;
-  description: string | null;
-  groupName: string | null;
+export interface PermissionFields extends Pick<Row<'permission'>, 'tiered' | 'description' | 'groupName' | 'global'> {
   parentPermissionId: number | null;
-  global: boolean;
 }
 
-export interface PermissionRecord extends PermissionFields {
-  id: number;
-  code: string;
-  createdAt: Date;
-  updatedAt: Date;
-}
+export type PermissionRecord = PermissionFields & Pick<Row<'permission'>, 'id' | 'code' | 'createdAt' | 'updatedAt'>;
 
 const COLUMNS = [
   'id',

@@ -1,34 +1,15 @@
 import { sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
-/** A role grants a level or has no row: the database accepts no other level. */
-type GrantedLevel = Exclude<Level, 0>;
-
-export interface RoleRow {
-  id: number;
-  code: string;
-  /** Null: the code is shown. */
-  name: string | null;
-  description: string | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
+export type RoleRow = Omit<Row<'role'>, 'applicationId'>;
 
 /** A role's level of one permission. */
-export interface RolePermission {
-  permissionId: number;
-  code: string;
-  tiered: boolean;
-  level: GrantedLevel;
-}
+export interface RolePermission extends Omit<RoleLevel, 'roleId'>, Pick<Row<'permission'>, 'code' | 'tiered'> {}
 
 /** One cell of the table of all roles and permissions of an application. */
-export interface RoleLevel {
-  roleId: number;
-  permissionId: number;
-  level: GrantedLevel;
-}
+export type RoleLevel = Pick<Row<'role_permission'>, 'roleId' | 'permissionId' | 'level'>;
 
 const COLUMNS = ['id', 'code', 'name', 'description', 'createdAt', 'updatedAt'] as const;
 
@@ -85,7 +66,7 @@ export async function readRolePermissions(tx: Tx, app: number, id: number): Prom
     .where('id', '=', id)
     .executeTakeFirst();
   if (role === undefined) return undefined;
-  const rows = await tx.kysely
+  return await tx.kysely
     .selectFrom('role_permission as rp')
     .innerJoin('permission as p', 'p.id', 'rp.permissionId')
     .select(['rp.permissionId', 'p.code', 'rp.tiered', 'rp.level'])
@@ -93,7 +74,6 @@ export async function readRolePermissions(tx: Tx, app: number, id: number): Prom
     .where('rp.roleId', '=', id)
     .orderBy('p.code')
     .execute();
-  return rows.map((row) => ({ ...row, level: row.level as GrantedLevel }));
 }
 
 /** Makes the set exactly this, in two statements. The levels must be of the types; the permissions must be the application's. */
@@ -120,14 +100,13 @@ export async function replaceRolePermissions(
 
 /** The levels of all roles of the application, by role, then permission. */
 export async function listRoleLevels(tx: Tx, app: number): Promise<RoleLevel[]> {
-  const rows = await tx.kysely
+  return await tx.kysely
     .selectFrom('role_permission')
     .select(['roleId', 'permissionId', 'level'])
     .where('applicationId', '=', app)
     .orderBy('roleId')
     .orderBy('permissionId')
     .execute();
-  return rows.map((row) => ({ ...row, level: row.level as GrantedLevel }));
 }
 
 /**

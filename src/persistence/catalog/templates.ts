@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { OPTIONAL_PARTS, TEMPLATE_PART_NAMES, type TemplateWords } from '../../base/channels.ts';
+import { OPTIONAL_PARTS, only, TEMPLATE_PART_NAMES } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
-import { columnOf, listed, replaced } from './columns.ts';
+import { listed, replaced } from './columns.ts';
 import type { TemplateContent } from './manifest-records.ts';
 import { expectRows } from './touched.ts';
 
@@ -15,8 +15,6 @@ export interface TemplateRow extends TemplateContent {
 
 /** The writable fields. */
 export type TemplateFields = Omit<TemplateRow, 'id' | 'type' | 'key' | 'createdAt' | 'updatedAt'>;
-
-const PARTS = TEMPLATE_PART_NAMES.map(columnOf);
 
 const CONTENT = [
   't.id',
@@ -99,12 +97,9 @@ export async function deleteTemplate(tx: Tx, id: number): Promise<void> {
   await tx.kysely.deleteFrom('template').where('id', '=', id).execute();
 }
 
-function valuesOf({ notificationTypeId, locale, requiredVariables, ...fields }: TemplateFields) {
-  const words = TEMPLATE_PART_NAMES.map((part) => [part, fields[part]]);
+function valuesOf({ requiredVariables, ...fields }: TemplateFields) {
   return {
-    notificationTypeId,
-    locale,
-    ...(Object.fromEntries(words) as TemplateWords),
+    ...only(fields, ['notificationTypeId', 'locale', ...TEMPLATE_PART_NAMES]),
     requiredVariables: sql<string[]>`${requiredVariables}::text[]`,
   };
 }
@@ -125,14 +120,14 @@ export async function putTemplates({ kysely }: Tx, app: number, rows: readonly T
   // As JSON: an array of arrays would be flattened.
   const variables = rows.map((row) => JSON.stringify(row.requiredVariables));
   const touched = await sql`
-    insert into template (application_id, notification_type_id, key, locale, ${listed(PARTS)}, required_variables)
-    select ${app}, n.id, t.key, t.locale, ${listed(PARTS, 't')},
+    insert into template (application_id, notification_type_id, key, locale, ${listed(TEMPLATE_PART_NAMES)}, required_variables)
+    select ${app}, n.id, t.key, t.locale, ${listed(TEMPLATE_PART_NAMES, 't')},
       array(select value from jsonb_array_elements_text(t.variables::jsonb) with ordinality order by ordinality)
     from unnest(
         ${sql.join(texts.map((field) => sql`${rows.map((row) => row[field])}::text[]`))}, ${variables}::text[])
-        as t (type, key, locale, ${listed(PARTS)}, variables)
+        as t (type, key, locale, ${listed(TEMPLATE_PART_NAMES)}, variables)
       join notification_type n on n.application_id = ${app} and n.code = t.type
-    on conflict (notification_type_id, key, locale) do update set ${replaced(PARTS)},
+    on conflict (notification_type_id, key, locale) do update set ${replaced(TEMPLATE_PART_NAMES)},
       required_variables = excluded.required_variables, updated_at = now()`.execute(kysely);
   expectRows(touched, rows.length, 'templates');
 }

@@ -4,7 +4,7 @@ import { CamelCasePlugin, type PluginTransformResultArgs, type QueryResult, type
 /**
  * Statements and rows have the names of the entities' properties, by the strategy by which MikroORM names columns. In a statement
  * that is built, and in `sql.ref`, a property becomes its column; SQL that is written out has the names of columns. Rows come out
- * by properties, whichever statement they are of. Why not MikroORM's own plugin: docs/adr/0004-mikroorm-and-kysely.md.
+ * by properties, whichever statement they are of. Why not MikroORM's own plugin: docs/adr/0004.
  */
 export class PropertyNames extends CamelCasePlugin {
   readonly #columnOf: (property: string) => string;

@@ -8,6 +8,7 @@ export const Application = defineEntity({
     code: p.text().unique(),
     name: p.text(),
     description: p.text().nullable(),
+    /** Whether questions with an unknown permission or resource type are refused. */
     strictCodes: p.boolean().default(false),
     createdAt: stamp(),
     updatedAt: stamp(),

@@ -12,6 +12,7 @@ export const Entity = defineEntity({
     description: p.text().nullable(),
     idLabel: p.text().nullable(),
     listEndpoint: p.text().nullable(),
+    /** Whether the list endpoint takes `q`, `cursor` and `ids`. */
     listSearch: p.boolean().default(false),
     createdAt: stamp(),
     updatedAt: stamp(),

@@ -2,6 +2,9 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { Level } from '../../engine/types.ts';
 import { reference } from './columns.ts';
 
+/** A role grants a level or has no row: the database accepts no other level. */
+type GrantedLevel = Exclude<Level, 0>;
+
 /** A role's levels. `tiered` repeats the permission's, so that the database can check the level. */
 export const RolePermission = defineEntity({
   name: 'RolePermission',
@@ -10,6 +13,6 @@ export const RolePermission = defineEntity({
     roleId: reference().primary(),
     permissionId: reference().primary(),
     tiered: p.boolean(),
-    level: p.smallint().$type<Level>(),
+    level: p.smallint().$type<GrantedLevel>(),
   },
 });

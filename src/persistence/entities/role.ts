@@ -8,6 +8,7 @@ export const Role = defineEntity({
     applicationId: reference(),
     code: p.text(),
     description: p.text().nullable(),
+    /** Null: the code is shown. */
     name: p.text().nullable(),
     createdAt: stamp(),
     updatedAt: stamp(),

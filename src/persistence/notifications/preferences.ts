@@ -6,7 +6,7 @@ import {
   ENABLED_FIELDS,
   type EnabledField,
 } from '../../base/channels.ts';
-import { columnOf, listed } from '../catalog/columns.ts';
+import { listed } from '../catalog/columns.ts';
 import type { Tx } from '../database.ts';
 
 /** A type, the application's switches of it, and by each channel whether it is on for the person. */
@@ -23,12 +23,12 @@ export interface PreferenceChange extends Record<ChannelName, boolean | null> {
   notificationTypeId: number;
 }
 
-const ENABLED = ENABLED_FIELDS.map((field) => sql`${sql.ref(`t.${columnOf(field)}`)} as ${sql.ref(field)}`);
+const ENABLED = ENABLED_FIELDS.map((field) => sql`${sql.ref(`t.${field}`)} as ${sql.ref(field)}`);
 const SWITCHES = CHANNEL_NAMES.map((name) => sql`${switchOf(name)} as ${sql.ref(name)}`);
 
 /** A person's switch, of a type `t` and a choice \`c\` of the person: the type's default where nothing was chosen. */
 export function switchOf(channel: ChannelName): RawBuilder<boolean> {
-  return sql`coalesce(${sql.ref(`c.${channel}`)}, ${sql.ref(`t.${columnOf(CHANNEL_FIELDS[channel].default)}`)})`;
+  return sql`coalesce(${sql.ref(`c.${channel}`)}, ${sql.ref(`t.${CHANNEL_FIELDS[channel].default}`)})`;
 }
 
 const SELECTED = sql`

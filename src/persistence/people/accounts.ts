@@ -98,7 +98,7 @@ export async function peopleSignedInBy(
 /** The accounts of people, by address and then the one that signs in first. Addresses without one are left out. */
 export async function accountsOf({ kysely }: Tx, emails: readonly string[]): Promise<AccountRow[]> {
   const { rows } = await sql<AccountRow>`
-    select p.email, a.issuer, a.user_id as subject, a.signs_in as "signsIn", a.may_rule as "mayRule", a.organization, a.seen_at as "seenAt"
+    select p.email, a.issuer, a.user_id as subject, a.signs_in, a.may_rule, a.organization, a.seen_at
     from person p join person_account a on a.person_id = p.id where p.email = any(${emails}::text[])
     order by p.email, a.signs_in desc, a.issuer, a.user_id`.execute(kysely);
   return rows;
@@ -161,8 +161,8 @@ export interface KeptAccount {
 const KEPT = new Prepared<KeptAccount>(
   'kept_accounts',
   `select p.id, p.email, f.person_id is not null as registered, a.issuer, a.user_id as subject,
-      case when a.may_rule then false else ${rulesOf('p.id')} end as "rulesUnproven",
-      f.names_changed_at as "namesChangedAt", coalesce(f.names_kept, 0) as "namesKept"
+      case when a.may_rule then false else ${rulesOf('p.id')} end as rules_unproven,
+      f.names_changed_at, coalesce(f.names_kept, 0) as names_kept
     from person p left join profile f on f.person_id = p.id
       left join person_account a on a.person_id = p.id and a.signs_in
     where p.email = any($1::text[])`,
@@ -185,7 +185,7 @@ async function lock(tx: Tx, person: number): Promise<void> {
 
 const SIGNING = new Prepared<Subject & { mayRule: boolean }>(
   'signing_account',
-  `select issuer, user_id as subject, may_rule as "mayRule" from person_account where person_id = $1::bigint and signs_in`,
+  `select issuer, user_id as subject, may_rule from person_account where person_id = $1::bigint and signs_in`,
 );
 
 /** The account that signs the person in, locked with the person until the transaction ends; undefined without one. */
@@ -212,7 +212,7 @@ const CLAIM = new Prepared<Subject & { personId: number }>(
     on conflict (issuer, user_id, person_id) do update set signs_in = true, may_rule = excluded.may_rule,
       organization = excluded.organization, seen_at = greatest(person_account.seen_at, excluded.seen_at)
     returning person_id, issuer, user_id)
-  select person_id as "personId", issuer, user_id as subject from claimed
+  select person_id, issuer, user_id as subject from claimed
   union all
   select a.person_id, a.issuer, a.user_id from person_account a join given g on g.person_id = a.person_id where a.signs_in`,
 );

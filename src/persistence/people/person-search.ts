@@ -79,7 +79,7 @@ export async function findPeople(
   bounds: PageBounds = BOUNDS,
 ): Promise<FoundPeople> {
   await planByIndex(tx);
-  let furthest = { ids: [] as number[], behind: page.after };
+  let furthest: { ids: number[]; behind: number } = { ids: [], behind: page.after };
   for (const way of waysOf(filter, bounds)) {
     const found = await way(tx, filter, page, bounds);
     if (found === null) continue;
@@ -236,7 +236,7 @@ async function lookUp(
     tx,
     sql<{ isMore: boolean; ids: number[]; behind: number | null }>`
     with m as materialized (${withPieces(search, frequent, { after, most: few + 1 })})
-    select n.total > ${few} as "isMore",
+    select n.total > ${few} as is_more,
       array(select s.person_id from (select person_id from m where n.total <= ${few} order by person_id limit ${size}) s
         where ${fits(filter, EXAMINED)} order by s.person_id limit ${limit}) as ids,
       (select person_id - 1 from m order by person_id offset ${size} limit 1) as behind
@@ -312,7 +312,7 @@ async function sampled(tx: Tx, search: string, { after, few }: { after: number; 
         cross join lateral (select n.person_id, n.searched from person_search n
           where n.person_id > ${after}::bigint + l.reach * g / ${PLACES} order by n.person_id limit ${sql.lit(AT_A_PLACE)}) n)
     select count(distinct s.person_id) filter (where ${matches(search)}) >= ${COMMON}
-        or ${matching} > 1 and ${matching} * max(s.reach) > ${few * PLACES * AT_A_PLACE}::bigint as "isCommon",
+        or ${matching} > 1 and ${matching} * max(s.reach) > ${few * PLACES * AT_A_PLACE}::bigint as is_common,
       array(select p.piece from unnest(${cut(comparable(search))}::text[]) as p (piece)
         where (select count(*) filter (where strpos(s.searched, p.piece) > 0) * 3 > count(*) * 2 from s)) as frequent
     from s`,
