@@ -1,7 +1,7 @@
 /** Brands: appearance, sender, mail server, and the provider's organization that each stands for. (docs/reference/brands.md.) */
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
-import { refuseImmutable } from '../administration/records.ts';
+import { refuseImmutable, type Sent } from '../administration/records.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
 import { escapeHtml } from '../delivery/layout.ts';
 import type { Mailer, MailMessage, MailSender } from '../delivery/mail.ts';
@@ -30,18 +30,7 @@ import { tokenUrlProblem } from './token-url.ts';
 export type { BrandRow } from '../persistence/brands/brands.ts';
 
 /** The fields of a brand in a request: undefined means the request did not have it. */
-export interface BrandInput {
-  slug?: string | undefined;
-  name?: string | undefined;
-  isDefault?: boolean | undefined;
-  primaryColor?: string | null | undefined;
-  backgroundColor?: string | null | undefined;
-  logoUrl?: string | null | undefined;
-  iconUrl?: string | null | undefined;
-  footerText?: string | null | undefined;
-  emailFrom?: string | null | undefined;
-  emailFromName?: string | null | undefined;
-  idpOrgId?: string | null | undefined;
+export interface BrandInput extends Sent<Pick<BrandRow, 'slug' | 'isDefault' | (typeof PLAIN)[number]>> {
   smtp?: SmtpInput | null | undefined;
 }
 
@@ -54,6 +43,7 @@ interface BrandsOptions {
   tokenPolicy: Policy;
 }
 
+/** The columns that a request sets as they stand in it. */
 const PLAIN = [
   'name',
   'primaryColor',

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { AuditEntry, Tx } from './database.ts';
 import { Prepared } from './driver/prepared.ts';
+import type { Row } from './entities/schema.ts';
 import { spellings } from './people/text-pieces.ts';
 
 export type { AuditEntry } from './database.ts';
@@ -106,19 +107,7 @@ function isSecret(name: string): boolean {
 }
 
 /** A record as stored. */
-export interface AuditRow {
-  id: number;
-  at: Date;
-  actor: string;
-  action: string;
-  appCode: string | null;
-  subject: string | null;
-  before: unknown;
-  after: unknown;
-  requestId: string | null;
-  /** The author's own words on why; null where none were given. */
-  reason: string | null;
-}
+export type AuditRow = Row<'audit'>;
 
 /** The filter of records; undefined matches any. Texts are compared whole. */
 export interface AuditFilter {

@@ -8,9 +8,13 @@ export const PersonAccount = defineEntity({
     issuer: p.text().primary(),
     userId: p.text().primary(),
     personId: reference().primary().autoincrement(false),
+    /** Whether its tokens are the person's. At most one account of a person is. */
     signsIn: p.boolean().default(false),
+    /** Whether its tokens may sign in an address that rules. */
     mayRule: p.boolean().default(false),
+    /** The organization in the token that made it the person's; null where none said. */
     organization: p.text().nullable(),
+    /** The provider's time. */
     seenAt: stamp(),
   },
 });

@@ -47,8 +47,11 @@ export interface BrandServer {
   readonly refreshToken: string | null;
 }
 
-/** SQLSTATE of a table that is not there: the database was never migrated. */
-const NO_TABLE = '42P01';
+/** Whether a table is not there: the database was never migrated. */
+function isUnmigrated(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '42P01';
+}
+
 const CONNECT_MS = 5000;
 const STATEMENT_MS = 5000;
 
@@ -118,7 +121,7 @@ async function appliedTo(client: pg.Client): Promise<string[]> {
   try {
     return (await client.query<{ name: string }>(APPLIED_SQL)).rows.map(({ name }) => name);
   } catch (error) {
-    if ((error as { code?: unknown }).code === NO_TABLE) return [];
+    if (isUnmigrated(error)) return [];
     throw error;
   }
 }
@@ -150,7 +153,7 @@ export async function brandServers(url: string): Promise<BrandServer[]> {
     try {
       return (await client.query<BrandServer>(BRANDS_SQL)).rows;
     } catch (error) {
-      if ((error as { code?: unknown }).code === NO_TABLE) return [];
+      if (isUnmigrated(error)) return [];
       throw error;
     }
   });
@@ -163,7 +166,7 @@ export async function organizationsOf(url: string, configured: readonly string[]
       const { rows } = await client.query<{ id: string }>(KNOWN_ORGANIZATIONS_SQL, [configured, limit]);
       return rows.map(({ id }) => id);
     } catch (error) {
-      if ((error as { code?: unknown }).code === NO_TABLE) return [];
+      if (isUnmigrated(error)) return [];
       throw error;
     }
   });
@@ -203,7 +206,7 @@ export async function providerSetUps(url: string): Promise<ProviderSetUps> {
             : { id: String(target.targetId), key: String(target.signingKey), complete: target.complete === true },
       };
     } catch (error) {
-      if ((error as { code?: unknown }).code === NO_TABLE) return { mailKey: null, target: null };
+      if (isUnmigrated(error)) return { mailKey: null, target: null };
       throw error;
     }
   });

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { Statement, Tx } from '../database.ts';
 import { asOnly } from '../driver/dialect.ts';
 import { Prepared } from '../driver/prepared.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** An account at an identity provider: the claims `iss` and `sub` of its tokens. */
 export interface Subject {
@@ -12,26 +13,17 @@ export interface Subject {
 }
 
 /** An account, with what is known of it. */
-export interface AccountRow extends Subject {
+export interface AccountRow
+  extends Subject,
+    Pick<Row<'person_account'>, 'signsIn' | 'mayRule' | 'organization' | 'seenAt'> {
   /** Whose it is. */
   readonly email: string;
-  /** Whether its tokens are the person's. At most one account of a person is. */
-  readonly signsIn: boolean;
-  /** Whether its tokens may sign in an address that rules. */
-  readonly mayRule: boolean;
-  /** The organization in the token that made it the person's; null where none said. */
-  readonly organization: string | null;
-  readonly seenAt: Date;
 }
 
 /** An account to be kept as a person's. */
-export interface NewAccount extends Subject {
-  readonly personId: number;
-  readonly organization: string | null;
-  readonly mayRule: boolean;
-  /** The provider's time. */
-  readonly seenAt: Date;
-}
+export interface NewAccount
+  extends Subject,
+    Pick<Row<'person_account'>, 'personId' | 'organization' | 'mayRule' | 'seenAt'> {}
 
 /**
  * Whether the person rules: is a SuperAdmin, administers an application, or holds anything in `auth`. `person` is a column or a parameter.
