@@ -14,6 +14,7 @@ export const Audit = defineEntity({
     before: p.json<unknown>().nullable(),
     after: p.json<unknown>().nullable(),
     requestId: p.text().nullable(),
+    /** The author's own words on why; null where none were given. */
     reason: p.text().nullable(),
   },
 });
