@@ -74,16 +74,14 @@ forEachDatabase('the entities', (fixture) => {
   });
 
   test('names are those of columns in SQL that is written out, and JSON keeps its own', async () => {
-    const { rows } = await fixture.database
-      .change(async ({ kysely }) => {
-        await sql`insert into person (email, registered_at) values ('ann@example.com', '2026-01-02Z')`.execute(kysely);
-        const statement = sql`
+    const rows = await fixture.database.rehearse(async ({ kysely }) => {
+      await sql`insert into person (email, registered_at) values ('ann@example.com', '2026-01-02Z')`.execute(kysely);
+      const statement = sql`
         select p.registered_at, jsonb_build_object('a_b', jsonb_build_array(p.provider_active)) as a_value, 1 as "asIs",
             ${sql.ref('p.providerActive')} as active
           from ${kysely.selectFrom('person').selectAll().where('registeredAt', 'is not', null)} p`;
-        return { result: await statement.execute(kysely), scopes: [] };
-      })
-      .then(({ result }) => result);
+      return (await statement.execute(kysely)).rows;
+    });
     const registeredAt = new Date('2026-01-02Z');
     expect(rows).toEqual([{ registeredAt, aValue: { a_b: [true] }, asIs: 1, active: true }]);
   });
