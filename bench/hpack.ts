@@ -1,5 +1,5 @@
 /** HPACK (RFC 7541), the sending side of a load generator. The front's own decoder reads the answers. */
-import { STATIC_LENGTH } from '../src/grpc/front/hpack.ts';
+import { STATIC_LENGTH } from '#http2-front/hpack';
 
 function literal(prefix: number, index: number, name: string, value: string): Buffer {
   const bytes = [Buffer.from([prefix | index])];

@@ -5,7 +5,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { HpackDecoder } from '../src/grpc/front/hpack.ts';
+import { HpackDecoder } from '#http2-front/hpack';
 import { requestHeaders, TIMEOUT, TRACEPARENT, type Varied } from './hpack.ts';
 import { type Connection, Inbox, type Listener, Outbox, Verdict, type Workload } from './load.ts';
 import { framed, PREFIX } from './wire.ts';

@@ -11,6 +11,7 @@ const SRC = resolve(import.meta.dirname, '../src');
 const PANEL = resolve(import.meta.dirname, '../panel/src');
 const CLIENT = resolve(import.meta.dirname, '../clients/typescript/src');
 const REACT_CLIENT = resolve(import.meta.dirname, '../clients/react/src');
+const FRONT = resolve(import.meta.dirname, '../packages/http2-front/src');
 
 /** Stores of persistence that every feature may use. */
 const SHARED_STORES = ['database', 'audit', 'settings', 'people'].map((store) => `persistence/${store}`);
@@ -156,6 +157,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   'openid-client': ['provider', 'delivery'],
   undici: ['outbound'],
   commander: ['cli'],
+  '#http2-front/': ['grpc'],
 };
 
 function filesBelow(folder: string): string[] {
@@ -197,6 +199,8 @@ function mayImport(from: string, targetFile: string): boolean {
 }
 
 const files = filesBelow(SRC);
+/** With the packages that are of the service's program. */
+const program = [...files, ...filesBelow(FRONT)];
 const edges = files.flatMap((file) => importsOf(file).map((specifier) => ({ file, specifier })));
 
 describe('the direction of imports', () => {
@@ -211,6 +215,12 @@ describe('the direction of imports', () => {
       .filter(({ file, target }) => !mayImport(roomOf(file), target) || !existsSync(target))
       .map(({ file, target }) => `${relative(SRC, file)} -> ${relative(SRC, target)}`);
     expect(wrong).toEqual([]);
+  });
+
+  test('the front of frames imports itself and Node.js: everything else is handed in (service.ts)', () => {
+    const specifiers = filesBelow(FRONT).flatMap((file) => importsOf(file));
+    expect(specifiers.length).toBeGreaterThan(100);
+    expect(specifiers.filter((specifier) => !/^(?:\.\/[\w-]+\.ts|node:\w+)$/.test(specifier))).toEqual([]);
   });
 
   test('the client that decides in its own process imports what an edge does', () => {
@@ -261,7 +271,7 @@ describe('the direction of imports', () => {
 
   test('requests leave by src/outbound alone, which knows the proxy: nothing else has a client of HTTP', () => {
     // The command line asks a service, and `usher doctor` whether one runs beside it.
-    const asking = files.filter((file) => roomOf(file) !== 'cli' && relative(SRC, file) !== 'app/doctor/machine.ts');
+    const asking = program.filter((file) => roomOf(file) !== 'cli' && relative(SRC, file) !== 'app/doctor/machine.ts');
     const clients = asking.filter((file) => {
       const text = uncommented(file);
       const imports = [...text.matchAll(/^import (?:type )?(.*) from 'node:https?';$/gm)].map(
@@ -296,6 +306,7 @@ describe('the direction of imports', () => {
 
   test.each([
     ['service', SRC],
+    ['front of frames', FRONT],
     ['panel', PANEL],
     ['client for React', REACT_CLIENT],
     ['client for TypeScript', CLIENT],
@@ -338,7 +349,7 @@ describe('the direction of imports', () => {
   });
 
   test('the sources contain no barrels, and no file over 400 lines', () => {
-    const written = files.filter((file) => !relative(SRC, file).startsWith('gen/'));
+    const written = program.filter((file) => !relative(SRC, file).startsWith('gen/'));
     expect(written.filter((file) => /(^|\/)(index|utils)\.ts$/.test(file))).toEqual([]);
     expect(
       written.filter((file) => readFileSync(file, 'utf8').split('\n').length > 401).map((file) => relative(SRC, file)),
@@ -359,7 +370,7 @@ describe('the direction of imports', () => {
   });
 
   test('only main.ts reads the process', () => {
-    const readers = files.filter((file) =>
+    const readers = program.filter((file) =>
       /\bprocess\.(env|argv|exit|stdin|stdout|stderr|cwd)\b/.test(readFileSync(file, 'utf8')),
     );
     expect(readers.map((file) => relative(SRC, file)).filter((file) => file !== 'main.ts')).toEqual([]);

@@ -32,7 +32,9 @@ function anchorsOf(page: string): Set<string> {
 const pages = new Map(
   filesBelow('docs/reference', /\.md$/).map((path) => [path.slice(path.lastIndexOf('/') + 1), anchorsOf(path)]),
 );
-const citing = ['src', 'test', 'bench', 'proto', 'docs'].flatMap((folder) => filesBelow(folder, /\.(ts|proto|md)$/));
+const citing = ['src', 'packages', 'test', 'bench', 'proto', 'docs'].flatMap((folder) =>
+  filesBelow(folder, /\.(ts|proto|md)$/),
+);
 
 function resolves(page: string, anchor: string | undefined): boolean {
   const anchors = pages.get(page);
@@ -44,14 +46,15 @@ const FILE_NAME = /(?<![\w/.-])[\w-][\w./-]*\.ts\b/g;
 const COMMENT = /^\s*(?:\/?\*|\/\/)/;
 
 describe('names of files', () => {
-  const existing = ['src', 'test', 'bench'].flatMap((folder) => filesBelow(folder, /\.ts$/));
+  const existing = ['src', 'packages', 'test', 'bench'].flatMap((folder) => filesBelow(folder, /\.ts$/));
   const missing = (text: string) =>
     [...text.matchAll(FILE_NAME)]
       .map(([name]) => name)
       .filter((name) => !existing.some((path) => path.endsWith(`/${name}`)));
 
   test('every file in a comment of the sources exists', () => {
-    const broken = filesBelow('src', /\.ts$/).flatMap((file) =>
+    const sources = [...filesBelow('src', /\.ts$/), ...filesBelow('packages', /\.ts$/)];
+    const broken = sources.flatMap((file) =>
       readFileSync(file, 'utf8')
         .split('\n')
         .filter((line) => COMMENT.test(line))
@@ -92,7 +95,8 @@ describe('docs/reference', () => {
   });
 
   test('code and tests cite only texts of the repository', () => {
-    const absent = [...filesBelow('src', /\.ts$/), ...filesBelow('test', /\.ts$/), ...filesBelow('bench', /\.ts$/)]
+    const absent = ['src', 'packages', 'test', 'bench']
+      .flatMap((folder) => filesBelow(folder, /\.ts$/))
       .filter((file) => !file.endsWith('test/reference.test.ts'))
       .flatMap((file) =>
         [

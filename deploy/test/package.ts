@@ -16,9 +16,17 @@ const MOST_BYTES = 6_000_000;
 const SHIPPED = [
   /^package\/(?:LICENSE|README\.md|package\.json|bin\/node|bin\/usher|examples\/demo\.yaml)$/,
   /^package\/dist\/(?!panel\/).+\.js$/,
+  /^package\/dist\/package\.json$/,
   /^package\/dist\/panel\/.+\.(?:html|js|css|svg|txt|json|br|gz)$/,
 ];
-const NEEDED = ['dist/main.js', 'dist/gen/', 'dist/persistence/migrations/', 'dist/panel/index.html.br'];
+const NEEDED = [
+  'dist/main.js',
+  'dist/gen/',
+  'dist/http2-front/',
+  'dist/package.json',
+  'dist/persistence/migrations/',
+  'dist/panel/index.html.br',
+];
 
 interface Manifest {
   readonly version: string;

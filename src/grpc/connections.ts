@@ -6,10 +6,10 @@
 
 import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
+import { GUEST_BYTES } from '#http2-front/guests';
 import type { Clock } from '../base/clock.ts';
 import type { ConnectionSlots, Slot } from '../base/connection-slots.ts';
 import { networkOf } from '../base/ip-address.ts';
-import { GUEST_BYTES } from './front/guests.ts';
 import type { ConnectionGuesses, Guesses } from './guesses.ts';
 import { type GrpcRefused, REFUSED } from './refused.ts';
 

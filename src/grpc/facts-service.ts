@@ -1,6 +1,7 @@
 /** FactsService at the gRPC port: facts for edges and for clients that decide themselves (docs/reference/facts.md). */
 
 import { create, type DescMethodUnary, toBinary } from '@bufbuild/protobuf';
+import type { FrontMethod } from '#http2-front/service';
 import { waiting } from '../base/tracing.ts';
 import type { FactServer } from '../engine/fact-server.ts';
 import type { Watch, WatchBatch } from '../engine/watch.ts';
@@ -9,7 +10,6 @@ import { answerFacts, FACTS_METHODS, openFollow } from '../rpc/facts.ts';
 import { toFollowResponse } from '../rpc/facts-messages.ts';
 import { decodeStrictly } from '../rpc/strict.ts';
 import { type Authorize, type Handle, unary } from './bridge.ts';
-import type { FrontMethod } from './front/service.ts';
 import { METHODS } from './metrics.ts';
 import type { ServedMethod } from './served-methods.ts';
 import { type OpenStream, serverStreaming } from './streaming.ts';

@@ -1,13 +1,13 @@
 /** What the front of the gRPC port asks of the service: the words for what is refused, and how addresses count and are listened at. */
 
+import { type Reason, RefusedCall } from '#http2-front/refused-call';
+import type { CallErrors, Refusal, Service, Status } from '#http2-front/service';
 import { type GrpcStatus, toUsherError, UsherError } from '../base/errors.ts';
 import { networkOf } from '../base/ip-address.ts';
 import { listenAt } from '../base/listening.ts';
 import { requestId } from '../base/telemetry.ts';
 import type { Span } from '../base/tracing.ts';
 import { severalKeys } from './bridge.ts';
-import { type Reason, RefusedCall } from './front/refused-call.ts';
-import type { CallErrors, Refusal, Service, Status } from './front/service.ts';
 import { isGuesser, isWrongKey } from './guesses.ts';
 import { toStatus } from './status.ts';
 import { failure, MAX_MESSAGE, type WaitingCalls } from './waiting.ts';
@@ -25,7 +25,7 @@ export function frontHost(calls: WaitingCalls): Pick<Service, HostParts> {
   };
 }
 
-/** What callers are told of what the front refuses by itself. */
+/** What callers are told where the front refuses by itself. */
 const WORDS: Readonly<Record<Reason, (message: string) => UsherError>> = {
   unreadable: () => new UsherError('BAD_REQUEST', 'A header of the call has a control character in its value.'),
   'several keys': severalKeys,

@@ -3,15 +3,15 @@
 import { lookup } from 'node:dns/promises';
 import type { Server as TlsServer } from 'node:tls';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
+import { FrontListener, type FrontTimes } from '#http2-front/listener';
+import type { FrontMethods } from '#http2-front/service';
+import { frontService } from '#http2-front/shared';
 import type { Clock } from '../base/clock.ts';
 import type { ConnectionSlots } from '../base/connection-slots.ts';
 import { UsherError } from '../base/errors.ts';
 import { cannotListen as cannotListenAt, type ListenAddress } from '../base/listening.ts';
 import { type Certificates, checkCertificates, secureContextOf, tlsOptionsOf } from '../base/tls.ts';
 import type { GrpcConnections } from './connections.ts';
-import { FrontListener, type FrontTimes } from './front/listener.ts';
-import type { FrontMethods } from './front/service.ts';
-import { frontService } from './front/shared.ts';
 import { frontHost } from './front-host.ts';
 import type { Guesses } from './guesses.ts';
 import { freeClosedStreams, listenersOf } from './http2-streams.ts';

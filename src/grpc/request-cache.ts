@@ -3,9 +3,9 @@
  * reading, validating and finding the facts cost more than the rest of a repeated answer.
  */
 
+import { readLatin1 } from '#http2-front/latin1';
 import type { KeptQuestion } from '../engine/grounds.ts';
 import type { Level } from '../engine/types.ts';
-import { readLatin1 } from './front/latin1.ts';
 
 /** A valid check without `minRevision`. A function of its bytes alone, but for the facts that the question holds. */
 export interface ParsedCheck {

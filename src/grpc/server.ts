@@ -9,6 +9,7 @@ import {
   type UntypedHandleCall,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import type { FrontMethod, FrontMethods } from '#http2-front/service';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ConnectionSlots, slotLimits } from '../base/connection-slots.ts';
 import type { ListenAddress } from '../base/listening.ts';
@@ -27,7 +28,6 @@ import { CallTraces } from './call-traces.ts';
 import { GrpcConnections } from './connections.ts';
 import { aboutExtAuthz, extAuthzHandle, type ServedExtAuthz } from './ext-authz.ts';
 import { factsMethods, type ServedFacts, servedFacts } from './facts-service.ts';
-import type { FrontMethod, FrontMethods } from './front/service.ts';
 import { Guesses, type GuessLimits } from './guesses.ts';
 import { Health } from './health.ts';
 import { type GrpcDoor, listenBehindFront, listenDirectly } from './listening.ts';

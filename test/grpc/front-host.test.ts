@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { type Reason, RefusedCall } from '#http2-front/refused-call';
 import { systemClock } from '../../src/base/clock.ts';
 import { UsherError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
-import { type Reason, RefusedCall } from '../../src/grpc/front/refused-call.ts';
 import { frontHost } from '../../src/grpc/front-host.ts';
 import { GrpcMetrics } from '../../src/grpc/metrics.ts';
 import { WaitingCalls } from '../../src/grpc/waiting.ts';

@@ -129,7 +129,7 @@ export const PROVIDER: readonly Mutant[] = [
   ),
   mutant(
     'a header value with NUL is given to grpc-js',
-    'grpc/front/other-calls.ts',
+    'packages/http2-front/src/other-calls.ts',
     'return list.values.some((value) => CONTROL.test(value)) ? Verdict.UNREADABLE : Verdict.PASS;',
     'return Verdict.PASS;',
     'grpc/front/door',

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, wri
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Mutant } from './mutant.ts';
+import { type Mutant, sourceOf } from './mutant.ts';
 import { type JestReport, type Verdict, verdict } from './verdict.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -61,7 +61,7 @@ export class Tree {
 
   /** Makes the mistake, asks its tests one file after the other, the quickest first, until a test notices, and undoes it. */
   async tried(mutant: Mutant, files: readonly Unchanged[]): Promise<Verdict> {
-    const path = join(this.#dir, 'src', mutant.file);
+    const path = join(this.#dir, sourceOf(mutant));
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, applied(text, mutant));
     let found: Verdict = { kind: 'survived', by: [] };

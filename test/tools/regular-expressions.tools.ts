@@ -5,10 +5,11 @@ import { parse } from '@babel/parser';
 import { describe, expect, test } from '@jest/globals';
 
 /**
- * Outsiders write what the service scans, and it scans on the thread that answers checks. Every regular expression of src must
+ * Outsiders write what the service scans, and it scans on the thread that answers checks. Every regular expression of src and packages must
  * therefore take time in proportion to its input. `recheck` decides that from the automaton, and names an attack where it does not.
  */
 const SRC = resolve(import.meta.dirname, '../../src');
+const PACKAGES = resolve(import.meta.dirname, '../../packages');
 
 type Checked =
   | { status: 'safe' }
@@ -82,7 +83,8 @@ async function problemOf({ pattern, flags }: Omit<Expression, 'file'>): Promise<
 
 describe('regular expressions', () => {
   const found: Found = { literals: [], builders: [] };
-  for (const file of sources(SRC)) read(relative(SRC, file), readFileSync(file, 'utf8'), found);
+  for (const file of [...sources(SRC), ...sources(PACKAGES)])
+    read(relative(SRC, file), readFileSync(file, 'utf8'), found);
 
   test('every expression of src runs in time proportional to its input', async () => {
     expect(found.literals.length).toBeGreaterThan(100);

@@ -1,8 +1,8 @@
 /** Mutated connections at the front alone, over pairs in memory: thousands a second, several interleaved in each turn. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Connection } from '../../src/grpc/front/connection.ts';
-import { HpackDecoder } from '../../src/grpc/front/hpack.ts';
-import { TURN_BYTES } from '../../src/grpc/front/inbound.ts';
+import { Connection } from '#http2-front/connection';
+import { HpackDecoder } from '#http2-front/hpack';
+import { TURN_BYTES } from '#http2-front/inbound';
 import { FakeClock } from '../engine/fake-clock.ts';
 import { type Random, seeded } from '../oracle/world.ts';
 import { Frame, FrameReader } from './frames.ts';

@@ -1,6 +1,6 @@
 /** HPACK (RFC 7541), the sending side of a client that uses every form a field may have; on the front's own tables. */
-import { STATIC_LENGTH, STATIC_NAMES, STATIC_VALUES } from '../../src/grpc/front/hpack.ts';
-import { CODE_LENGTHS } from '../../src/grpc/front/huffman.ts';
+import { STATIC_LENGTH, STATIC_NAMES, STATIC_VALUES } from '#http2-front/hpack';
+import { CODE_LENGTHS } from '#http2-front/huffman';
 
 export type Field = readonly [name: string, value: string];
 

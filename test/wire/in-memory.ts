@@ -1,11 +1,11 @@
 /** Connections of the front alone, over pairs in memory: what one turn of the event loop does to them can be told. */
 import { Duplex } from 'node:stream';
+import { type FrontService, frontService as shared } from '#http2-front/shared';
 import type { Clock } from '../../src/base/clock.ts';
 import { ConnectionSlots, slotLimits } from '../../src/base/connection-slots.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { createHandles } from '../../src/grpc/answering.ts';
 import type { Handle } from '../../src/grpc/bridge.ts';
-import { type FrontService, frontService as shared } from '../../src/grpc/front/shared.ts';
 import { frontHost } from '../../src/grpc/front-host.ts';
 import { GrpcMetrics, METHODS } from '../../src/grpc/metrics.ts';
 import { countRefused, type GrpcRefused } from '../../src/grpc/refused.ts';

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import tls from 'node:tls';
-import { HpackDecoder } from '../../src/grpc/front/hpack.ts';
+import { HpackDecoder } from '#http2-front/hpack';
 import {
   Flag,
   Frame,

@@ -9,6 +9,7 @@
  */
 
 import { isAscii } from 'node:buffer';
+import { readLatin1 } from '#http2-front/latin1';
 import { LIMITS } from '../../base/grammar.ts';
 import { Level } from '../../engine/types.ts';
 import { BatchCheckRequestSchema, EffectiveRequestSchema } from '../../gen/usher/permission/v1/permission_pb.ts';
@@ -16,7 +17,6 @@ import type { BatchCheckFields } from '../../rpc/batch-check.ts';
 import type { CheckFields, SubjectFields } from '../../rpc/call.ts';
 import type { BulkCheckFields } from '../../rpc/methods.ts';
 import { decodeStrictly } from '../../rpc/strict.ts';
-import { readLatin1 } from '../front/latin1.ts';
 import { readBulkStrictly, readCheckStrictly } from './read-strict.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { expect, test } from '@jest/globals';
-import { Behind, type BehindEvents } from '../../../src/grpc/front/behind.ts';
-import { Flag, Frame, INITIAL_WINDOW } from '../../../src/grpc/front/frames.ts';
-import { encodeHeaders } from '../../../src/grpc/front/hpack.ts';
+import { Behind, type BehindEvents } from '#http2-front/behind';
+import { Flag, Frame, INITIAL_WINDOW } from '#http2-front/frames';
+import { encodeHeaders } from '#http2-front/hpack';
 import { at } from './support.ts';
 
 const PATH = '/test.Service/Echo';

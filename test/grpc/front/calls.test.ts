@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { type KnownHead, knownHead, readHead, repeatedHead } from '../../../src/grpc/front/head.ts';
-import { judge, Verdict } from '../../../src/grpc/front/other-calls.ts';
+import { type KnownHead, knownHead, readHead, repeatedHead } from '#http2-front/head';
+import { judge, Verdict } from '#http2-front/other-calls';
 import type { Field } from '../../wire/hpack.ts';
 
 const PATH = '/usher.permission.v1.PermissionService/Check';

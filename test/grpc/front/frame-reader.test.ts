@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { FrameReader } from '../../../src/grpc/front/frame-reader.ts';
-import { frame, MAX_PAYLOAD } from '../../../src/grpc/front/frames.ts';
+import { FrameReader } from '#http2-front/frame-reader';
+import { frame, MAX_PAYLOAD } from '#http2-front/frames';
 
 type Read = [type: number, flags: number, id: number, payload: string];
 

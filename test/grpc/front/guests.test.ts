@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { Guests } from '../../../src/grpc/front/guests.ts';
-import { RefusedCall } from '../../../src/grpc/front/refused-call.ts';
-import { UnfinishedMessages } from '../../../src/grpc/front/unfinished.ts';
+import { Guests } from '#http2-front/guests';
+import { RefusedCall } from '#http2-front/refused-call';
+import { UnfinishedMessages } from '#http2-front/unfinished';
 
 function guests(limits = { connection: 100, address: 250, all: 400 }, turnBytes = 1000) {
   let overweight = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { encodeHeaders, HpackDecoder, MAX_HEADER_LIST } from '../../../src/grpc/front/hpack.ts';
-import { decodeHuffman } from '../../../src/grpc/front/huffman.ts';
+import { encodeHeaders, HpackDecoder, MAX_HEADER_LIST } from '#http2-front/hpack';
+import { decodeHuffman } from '#http2-front/huffman';
 import { type Field, HpackEncoder, integer } from '../../wire/hpack.ts';
 
 function decode(decoder: HpackDecoder, hex: string): Field[] {

@@ -3,10 +3,10 @@ import { type AddressInfo, connect as connectTo, createServer, type Socket } fro
 import type { DuplexOptions } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { Connection } from '#http2-front/connection';
+import { GUEST_BYTES, Guests } from '#http2-front/guests';
+import { TURN_BYTES } from '#http2-front/inbound';
 import { CheckRequestSchema } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
-import { Connection } from '../../../src/grpc/front/connection.ts';
-import { GUEST_BYTES, Guests } from '../../../src/grpc/front/guests.ts';
-import { TURN_BYTES } from '../../../src/grpc/front/inbound.ts';
 import { FakeClock } from '../../engine/fake-clock.ts';
 import { Flag, Frame, FrameReader, frame, PREFACE, ping, priority, settings, windowUpdate } from '../../wire/frames.ts';
 import { SCRIPTED_NAMES } from '../../wire/half-warm-engine.ts';

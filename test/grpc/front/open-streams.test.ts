@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { OpenStreams } from '../../../src/grpc/front/open-streams.ts';
-import { Stream } from '../../../src/grpc/front/stream.ts';
+import { OpenStreams } from '#http2-front/open-streams';
+import { Stream } from '#http2-front/stream';
 
 const stream = (id: number) =>
   new Stream(id, null, null, { names: [], values: [], tooLong: false, repeated: false }, 0);

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import type { Behind } from '../../../src/grpc/front/behind.ts';
-import { Flag, Frame, INITIAL_WINDOW } from '../../../src/grpc/front/frames.ts';
-import { Passing, type PassingHost } from '../../../src/grpc/front/passing.ts';
-import { NO_HEADERS, Stream } from '../../../src/grpc/front/stream.ts';
+import type { Behind } from '#http2-front/behind';
+import { Flag, Frame, INITIAL_WINDOW } from '#http2-front/frames';
+import { Passing, type PassingHost } from '#http2-front/passing';
+import { NO_HEADERS, Stream } from '#http2-front/stream';
 
 /** What grpc-js would be given: the bytes of each stream, and which of them has ended. */
 function passing() {

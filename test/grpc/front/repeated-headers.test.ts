@@ -3,8 +3,8 @@ import { createServer, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { encodeHeaders, type HeaderList, HpackDecoder } from '../../../src/grpc/front/hpack.ts';
-import { RepeatedHeaders } from '../../../src/grpc/front/repeated-headers.ts';
+import { encodeHeaders, type HeaderList, HpackDecoder } from '#http2-front/hpack';
+import { RepeatedHeaders } from '#http2-front/repeated-headers';
 import { Flag, Frame, FrameReader, frame, PREFACE, settings } from '../../wire/frames.ts';
 
 type Fields = readonly (readonly [string, string])[];

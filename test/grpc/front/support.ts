@@ -1,8 +1,8 @@
 /** Calls to a port with the front, frame by frame. */
 
 import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { encodeHeaders } from '#http2-front/hpack';
 import { BulkCheckRequestSchema, CheckRequestSchema } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
-import { encodeHeaders } from '../../../src/grpc/front/hpack.ts';
 import { Flag, Frame, frame, message } from '../../wire/frames.ts';
 import type { Field } from '../../wire/hpack.ts';
 import { Peer, type Windows } from '../../wire/peer.ts';

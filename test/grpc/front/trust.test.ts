@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { Connection } from '#http2-front/connection';
 import { UsherError } from '../../../src/base/errors.ts';
-import { Connection } from '../../../src/grpc/front/connection.ts';
 import { FakeClock } from '../../engine/fake-clock.ts';
 import { Flag, Frame, FrameReader, frame, message, PREFACE, reset, settings } from '../../wire/frames.ts';
 import { type Field, HpackEncoder } from '../../wire/hpack.ts';

@@ -19,7 +19,7 @@ export const Phase = {
   COUNTING: 3,
   /** It has its whole answer; what the client still sends of it is dropped. */
   ANSWERED: 4,
-  /** The same, of a call of gRPC that was refused or is late: its client is told to send no more. */
+  /** The same, of a call of gRPC that was refused or is late: its client is told to stop. */
   REFUSED: 5,
 } as const;
 

@@ -1,5 +1,5 @@
 /**
- * What the front asks of the service that it stands before: whose methods it answers, what it says of what it refuses, and where it
+ * What the front asks of the service that it stands before: whose methods it answers, its words for refusals, and where it
  * counts. Everything that is not HTTP/2 is handed in here.
  */
 
@@ -152,7 +152,7 @@ export type ListenAddress =
   | { readonly path: string; readonly mode: number };
 
 /**
- * What is counted of what is refused: calls for their key, of callers who guess, for their bytes, or because they are late; connections
+ * Why something is refused, as it is counted: calls for their key, of callers who guess, for their bytes, or because they are late; connections
  * on which no right was shown, because they idle or for what they make the service keep.
  */
 export type Counted = 'key' | 'guesses' | 'bytes' | 'late' | 'idle' | 'kept';
