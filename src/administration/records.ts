@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import { namesState } from '../base/entity-tag.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
+import { keysOf } from '../base/own-keys.ts';
 
 /** The tag of a state, without quotes: equal exactly when the states are. */
 export function tagOf(state: unknown): string {
@@ -20,7 +21,7 @@ export type Sent<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
 /** The fields of `present`, each replaced where the change has it. */
 export function merged<T extends object>(present: T, sent: Sent<T>): T {
   const after = { ...present };
-  for (const field of Object.keys(present) as (keyof T)[]) {
+  for (const field of keysOf(present)) {
     const value = sent[field];
     if (value !== undefined) after[field] = value;
   }

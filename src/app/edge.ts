@@ -5,6 +5,7 @@
 
 import { type Clock, systemClock } from '../base/clock.ts';
 import { reachableText } from '../base/listening.ts';
+import { membersOf } from '../base/members.ts';
 import { createLogger, createRegistry, type Logger } from '../base/telemetry.ts';
 import { type Config, isKeylessEdge } from '../config/config.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -231,8 +232,8 @@ class EdgeListeners {
 
 /** The upstream is there, and will not serve this process whatever the number of attempts. */
 function isRefusal(error: unknown): boolean {
-  const { cause } = error as { cause?: { code?: unknown } };
-  return typeof cause?.code === 'number' && !RETRIED.has(cause.code);
+  const { code } = membersOf(membersOf(error).cause);
+  return typeof code === 'number' && !RETRIED.has(code);
 }
 
 /** Of gRPC: CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE. */

@@ -3,6 +3,8 @@
  * manifests about channels are derived from this list.
  */
 
+import { keysOf } from './own-keys.ts';
+
 const fieldsOf = <Name extends string>(name: Name) => ({
   /** The application's master switch. */
   enabled: `${name}Enabled` as const,
@@ -19,7 +21,7 @@ export type DefaultField = (typeof CHANNEL_FIELDS)[ChannelName]['default'];
 /** The boolean switches of a notification type. */
 export type TypeSwitch = EnabledField | DefaultField | 'userCanDisable' | 'selfServiceEnabled';
 
-export const CHANNEL_NAMES = Object.keys(CHANNEL_FIELDS) as readonly ChannelName[];
+export const CHANNEL_NAMES = keysOf(CHANNEL_FIELDS);
 export const ENABLED_FIELDS: readonly EnabledField[] = CHANNEL_NAMES.map((name) => CHANNEL_FIELDS[name].enabled);
 export const DEFAULT_FIELDS: readonly DefaultField[] = CHANNEL_NAMES.map((name) => CHANNEL_FIELDS[name].default);
 
@@ -44,7 +46,7 @@ export const TEMPLATE_PARTS = {
   url: 2048,
 } as const;
 export type TemplatePart = keyof typeof TEMPLATE_PARTS;
-export const TEMPLATE_PART_NAMES = Object.keys(TEMPLATE_PARTS) as readonly TemplatePart[];
+export const TEMPLATE_PART_NAMES = keysOf(TEMPLATE_PARTS);
 
 /** Every template has a subject and a body. */
 type RequiredPart = 'subject' | 'html';

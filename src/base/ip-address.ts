@@ -4,6 +4,7 @@
  */
 
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { entriesOf } from './own-keys.ts';
 
 /**
  * `global` is the internet, `private` an internal network, `never` the addresses that no outbound request may reach:
@@ -44,7 +45,7 @@ const SUBNETS: Readonly<Record<AddressKind, readonly string[]>> = {
   global: ['0.0.0.0/0', '2000::/3'],
 };
 
-const LISTS = (Object.entries(SUBNETS) as [AddressKind, readonly string[]][]).map(([kind, subnets]) => {
+const LISTS = entriesOf(SUBNETS).map(([kind, subnets]) => {
   const list = new BlockList();
   for (const subnet of subnets) {
     const [prefix = '', bits] = subnet.split('/');

@@ -4,6 +4,7 @@ import { write } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Clock } from './clock.ts';
+import { codeOf } from './members.ts';
 import { FailureLog, type Logger } from './telemetry.ts';
 import { sleep, within } from './wait.ts';
 
@@ -94,7 +95,7 @@ export class LineWriter {
         await this.#writeNext();
         this.#failures.succeeded();
       } catch (error) {
-        const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN';
+        const isFull = codeOf(error) === 'EAGAIN';
         if (!isFull && !signal.aborted) this.#failures.failed(error);
         await sleep(clock, isFull ? FULL_MS : AGAIN_MS, signal);
       }

@@ -4,6 +4,7 @@ import { access, constants, lstat, rm } from 'node:fs/promises';
 import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { UsherError } from './errors.ts';
+import { codeOf } from './members.ts';
 
 /** `mode` are the permissions of the socket file: who may connect. With `ipv6Only`, `::` leaves IPv4 to others. */
 export type ListenAddress =
@@ -74,7 +75,7 @@ export async function socketState(path: string): Promise<string | null> {
     if (!found.isSocket()) return 'ENOTSOCK';
     return (await answerOf(path)) === 'ECONNREFUSED' ? null : 'EADDRINUSE';
   } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    const code = codeOf(error) ?? 'unknown';
     if (code !== 'ENOENT') return code;
     // Nothing is at the path; whether a file can be made there, its folder says.
     return await access(dirname(path), constants.W_OK | constants.X_OK).then(

@@ -1,5 +1,7 @@
 /** What a client of the API needs of any operation (`METHOD /path/{parameter}`): its address, and its payload without the envelope. */
 
+import { membersOf } from './members.ts';
+
 /** The parts of a request that its address and body are made of. */
 export interface OperationInput {
   readonly path?: Readonly<Record<string, string | number>> | undefined;
@@ -33,7 +35,7 @@ export interface Unwrapped {
 
 /** The payload of an answer (docs/reference/http.md#envelopes). */
 export function unwrapped(body: unknown): Unwrapped {
-  const { success, code, data, response, page, since } = (body ?? {}) as Record<string, unknown>;
+  const { success, code, data, response, page, since } = membersOf(body);
   const next = (page as { nextCursor?: string | null } | undefined)?.nextCursor ?? null;
   if (success === true) return { data, next, since: typeof since === 'string' ? since : null };
   return { data: code === 'OK' ? response : body, next, since: null };

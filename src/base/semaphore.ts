@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts';
 import { unavailable } from './errors.ts';
+import { reasonOf } from './wait.ts';
 
 interface SemaphoreOptions {
   clock: Clock;
@@ -55,7 +56,7 @@ export class Semaphore {
 
   /** Resolves once a permit is held; every `enter` needs exactly one `leave`. Rejects with `busy`, or UNAVAILABLE (503). */
   enter({ signal, waitMs = this.#options.waitMs, last = false }: EnterOptions = {}): Promise<void> {
-    if (signal?.aborted) return Promise.reject(signal.reason as Error);
+    if (signal?.aborted) return Promise.reject(reasonOf(signal));
     if (this.#closed) return Promise.reject(unavailable('The service is shutting down.'));
     if (this.#inside < this.#options.permits) {
       this.#inside++;
@@ -72,7 +73,7 @@ export class Semaphore {
       };
       const leave = (): void => {
         stop();
-        reject(signal?.reason as Error);
+        reject(reasonOf(signal));
       };
       const waiter: Waiter = {
         enter: () => {

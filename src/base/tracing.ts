@@ -17,6 +17,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import { membersOf } from './members.ts';
 
 export type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
 export { SpanKind } from '@opentelemetry/api';
@@ -132,7 +133,7 @@ export function markFailed(span: Span, type: string): void {
 }
 
 function nameOf(error: unknown): string {
-  const { code, reason, name } = error as { code?: unknown; reason?: unknown; name?: unknown };
+  const { code, reason, name } = membersOf(error);
   return (
     [reason, code, name].find((word) => typeof word === 'string' && /^\w{1,64}$/.test(word))?.toString() ?? 'Error'
   );

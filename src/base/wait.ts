@@ -25,11 +25,16 @@ export async function within(clock: Pick<Clock, 'after'>, ms: number, work: Prom
   }
 }
 
+/** Why a signal was aborted: nobody aborts with anything but an error. */
+export function reasonOf(signal: AbortSignal | undefined): Error {
+  return signal?.reason as Error;
+}
+
 /** `work`, or a rejection with `reason` as soon as `signal` is aborted. The work itself goes on: others may wait for it. */
 export async function unlessAborted<T>(
   work: Promise<T>,
   signal: AbortSignal,
-  reason: () => Error = () => signal.reason as Error,
+  reason: () => Error = () => reasonOf(signal),
 ): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(reason());

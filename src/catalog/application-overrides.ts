@@ -1,6 +1,7 @@
 /** The overrides of everybody in an application: listed, and deleted many at once. (docs/reference/administration.md#assignments.) */
 
 import { administer, applicationOf, type By, knownApplication } from '../administration/administer.ts';
+import { certain } from '../base/certain.ts';
 import { LEVEL_NAMES } from '../base/level-names.ts';
 import type { Page } from '../base/page.ts';
 import { Level } from '../engine/types.ts';
@@ -71,7 +72,7 @@ export class ApplicationOverrides {
       const people = await holdPeople(tx, subjects);
       const keys = named.flatMap(({ email, resourceType, resourceId }, index) => {
         const personId = people.get(email);
-        const permissionId = ids[index] as number;
+        const permissionId = certain(ids[index]);
         return personId === undefined ? [] : [{ personId, resourceType, resourceId, permissionId }];
       });
       // An override that is named twice is found twice.

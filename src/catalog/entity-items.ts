@@ -6,6 +6,7 @@
 import { UsherError, validationFailed } from '../base/errors.ts';
 import { hasForbiddenCharacters, isLongerThan, isResourceId, LIMITS } from '../base/grammar.ts';
 import { isLoopbackHost } from '../base/ip-address.ts';
+import { hasMembers } from '../base/members.ts';
 import { TimeSlicer } from '../base/time-slice.ts';
 import { type Outbound, OutboundError, type OutboundResponse, type Policy } from '../outbound/outbound.ts';
 import type { Entities } from './entities.ts';
@@ -245,7 +246,5 @@ function firstText(record: unknown, names: readonly string[]): string | null {
 }
 
 function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
+  return hasMembers(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

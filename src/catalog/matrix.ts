@@ -2,6 +2,7 @@
 
 import { administer, applicationAlone, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { refuseField, refuseImmutable, refuseStale, tagOf } from '../administration/records.ts';
+import { certain } from '../base/certain.ts';
 import { Level } from '../engine/types.ts';
 import { countHolders } from '../persistence/catalog/assignments.ts';
 import { listPermissions, type PermissionRecord } from '../persistence/catalog/permissions.ts';
@@ -120,7 +121,7 @@ async function fitting(tx: Tx, app: string, before: Matrix, requested: readonly 
   const seen = new Set<string>();
   return requested.map(({ role, permission: reference, code, level }, index) => {
     const path = `changes.${index}`;
-    const cell = { roleId: roleIds[index] as number, permissionId: permissionIds[index] as number, level };
+    const cell = { roleId: certain(roleIds[index]), permissionId: certain(permissionIds[index]), level };
     if (!roles.has(cell.roleId))
       throw unknownReference(`${path}.${typeof role === 'number' ? 'roleId' : 'role'}`, 'role');
     const permission = permissions.get(cell.permissionId);

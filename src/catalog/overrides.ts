@@ -4,6 +4,7 @@
 
 import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseImmutable, refuseStale, tagOf } from '../administration/records.ts';
+import { certain } from '../base/certain.ts';
 import { UsherError } from '../base/errors.ts';
 import { LEVEL_NAMES } from '../base/level-names.ts';
 import { byCodeUnit } from '../base/order.ts';
@@ -143,7 +144,7 @@ async function found(tx: Tx, app: string, requested: readonly WantedOverride[]):
   const ids = await idsOf(tx, 'permission', app, references);
   refuseRepeated(ids, references);
   return requested.map(({ permission, ...rest }, index) => {
-    return { permissionId: ids[index] as number, field: permissionField(permission), ...rest };
+    return { permissionId: certain(ids[index]), field: permissionField(permission), ...rest };
   });
 }
 

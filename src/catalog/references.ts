@@ -1,5 +1,6 @@
 /** References to roles and permissions in bodies: by id, or by code. */
 
+import { certain } from '../base/certain.ts';
 import { UsherError } from '../base/errors.ts';
 import { idsByCode } from '../persistence/catalog/references.ts';
 import type { Tx } from '../persistence/database.ts';
@@ -39,7 +40,7 @@ export function unknownReference(path: string, thing: 'role' | 'permission'): Us
 export function refuseRepeated(ids: readonly number[], references: readonly Reference[]): void {
   const at = ids.findIndex((id, index) => id !== NO_ID && ids.indexOf(id) < index);
   if (at < 0) return;
-  const path = `permissions.${at}.${permissionField(references[at] as Reference)}`;
+  const path = `permissions.${at}.${permissionField(certain(references[at]))}`;
   const message = 'repeats a permission of an earlier item; send each once';
   throw new UsherError('VALIDATION_FAILED', `${path}: ${message}`, { details: { issues: [{ path, message }] } });
 }

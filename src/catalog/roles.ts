@@ -2,6 +2,7 @@
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { isSame, refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
+import { certain } from '../base/certain.ts';
 import { UsherError } from '../base/errors.ts';
 import { LEVEL_NAMES } from '../base/level-names.ts';
 import { Level } from '../engine/types.ts';
@@ -187,7 +188,7 @@ async function fitting(
   refuseRepeated(ids, references);
   const found = await findPermissions(tx, appId, ids);
   return requested.map(({ permission: reference, code, level }, index) => {
-    const permissionId = ids[index] as number;
+    const permissionId = certain(ids[index]);
     const permission = found.get(permissionId);
     const path = `permissions.${index}`;
     if (permission === undefined) throw unknownReference(`${path}.${permissionField(reference)}`, 'permission');

@@ -180,7 +180,7 @@ async function* linesOf(response: Response): AsyncGenerator<string> {
 /** Faults of a manifest under the name of its file. */
 function inFile(error: unknown, { name }: ManifestFile): unknown {
   if (!(error instanceof CommandFailed) || !Array.isArray(error.details?.issues)) return error;
-  const issues = error.details.issues as Issue[];
+  const issues: readonly Issue[] = error.details.issues;
   const count = issues.length === 1 ? 'a fault' : `${issues.length} faults`;
   return new CommandFailed(`${name} has ${count}; nothing was applied.`, {
     lines: issueLines(name, issues),

@@ -8,6 +8,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { usherCommand } from '../base/command.ts';
 import { isSlug } from '../base/grammar.ts';
+import { codeOf, membersOf } from '../base/members.ts';
 import { CommandFailed, type Io } from './io.ts';
 
 export interface StoredContext {
@@ -91,7 +92,7 @@ export function describeCredential({ token, key }: Omit<StoredContext, 'url'>): 
 function claimsOf(token: string): { email: string | null; exp: number | null } {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
-    const { email, exp } = (claims ?? {}) as { email?: unknown; exp?: unknown };
+    const { email, exp } = membersOf(claims);
     const isTime = typeof exp === 'number' && exp > 0 && exp < 4_000_000_000;
     return { email: typeof email === 'string' ? email : null, exp: isTime ? exp : null };
   } catch {
@@ -104,7 +105,7 @@ async function readIfThere(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     if (code === 'ENOENT') return null;
     throw new CommandFailed(`${path} cannot be read (${code}).`);
   }
@@ -118,15 +119,19 @@ function parse(text: string): Contexts | null {
   } catch {
     return null;
   }
-  const { current, contexts } = (value ?? {}) as { current?: unknown; contexts?: unknown };
+  const { current, contexts } = membersOf(value);
   if (!Array.isArray(contexts) || !(current === null || typeof current === 'string')) return null;
   const byName = new Map<string, StoredContext>();
-  for (const entry of contexts as unknown[]) {
-    const { name, url, token, key } = (entry ?? {}) as Record<string, unknown>;
+  for (const entry of contexts) {
+    const { name, url, token, key } = membersOf(entry);
     if (typeof name !== 'string' || !isSlug(name) || typeof url !== 'string') return null;
-    if (![token, key].every((part) => part === undefined || typeof part === 'string')) return null;
-    byName.set(name, { url, token: token as string | undefined, key: key as string | undefined });
+    if (!isOptionalText(token) || !isOptionalText(key)) return null;
+    byName.set(name, { url, token, key });
   }
   // An editor may have removed the current one.
   return { current: current !== null && byName.has(current) ? current : null, byName };
+}
+
+function isOptionalText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
 }

@@ -3,6 +3,7 @@
 import { CommanderError } from 'commander';
 import { usherCommand } from '../base/command.ts';
 import { UsherError } from '../base/errors.ts';
+import { codeOf } from '../base/members.ts';
 import { Refused } from '../persistence/driver/refused.ts';
 import { CommandFailed, type Io } from './io.ts';
 
@@ -38,7 +39,7 @@ async function toFailure(error: unknown): Promise<CommandFailed> {
     return new CommandFailed(error.message, { code: error.reason ?? error.code, details: error.details });
   }
   if (error instanceof Refused) return new CommandFailed(error.message, { code: 'DATABASE' });
-  const code = (error as NodeJS.ErrnoException | null)?.code;
+  const code = codeOf(error);
   if (code === 'EADDRINUSE') return new CommandFailed(portTaken(error as NodeJS.ErrnoException), { code });
   const unusable = unusablePath(error) ?? unusableAddress(error);
   if (unusable !== null) return new CommandFailed(unusable, { code: 'CONFIGURATION' });

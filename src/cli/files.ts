@@ -2,6 +2,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { codeOf } from '../base/members.ts';
 import { CommandFailed, type Io } from './io.ts';
 
 /** The text of a file. Rejects with the failure that `failed` makes of the reason. */
@@ -13,7 +14,7 @@ export async function readText(
   try {
     return await readFile(resolve(cwd, name), 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     throw failed(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
   }
 }
@@ -23,7 +24,7 @@ export async function writeText({ cwd }: Pick<Io, 'cwd'>, name: string, text: st
   try {
     await writeFile(resolve(cwd, name), text);
   } catch (error) {
-    throw new CommandFailed(`${name} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+    throw new CommandFailed(`${name} cannot be written (${codeOf(error)}).`);
   }
 }
 

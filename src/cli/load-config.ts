@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { codeOf } from '../base/members.ts';
 import { type Config, type RawConfig, toConfig } from '../config/config.ts';
 import { pushKeyFaults } from '../delivery/p256.ts';
 import { pushSubjectFaults } from '../delivery/push-subject.ts';
@@ -22,7 +23,7 @@ export async function readRawConfig(io: Io, options: GlobalOptions): Promise<Raw
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
+    const reason = codeOf(error) === 'ENOENT' ? 'does not exist' : 'cannot be read';
     throw new CommandFailed(`The configuration file ${path} ${reason}.`);
   }
   const { parseDocument, visit } = await import('yaml');

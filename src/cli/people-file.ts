@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { lowerAscii } from '../base/grammar.ts';
+import { codeOf } from '../base/members.ts';
 import { type Issue, issueLines } from './files.ts';
 import { CommandFailed, type Io } from './io.ts';
 
@@ -140,7 +141,7 @@ async function textOf({ cwd, stdin }: Pick<Io, 'cwd' | 'stdin'>, name: string, s
       chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array));
     return UTF8.decode(Buffer.concat(chunks));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
       throw new CommandFailed(`${shown} is not UTF-8: save it as UTF-8.`, { code: 'VALIDATION_FAILED' });
     throw new CommandFailed(`${shown} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}.`);

@@ -161,7 +161,7 @@ export class Service {
   async #refusal(response: Response): Promise<CommandFailed> {
     let body: unknown;
     try {
-      body = (await response.json()) as unknown;
+      body = await response.json();
     } catch {
       return this.#notUsher(response.status);
     }
@@ -201,9 +201,8 @@ function withHint(message: string, reason: string, challenge: string): string {
 
 function issueLines(issues: unknown): string[] {
   if (!Array.isArray(issues)) return [];
-  return (issues as { path?: string; message?: string }[]).map(
-    ({ path = '', message = '' }) => `${path === '' ? '' : `${path}: `}${message}`,
-  );
+  const named: readonly { path?: string; message?: string }[] = issues;
+  return named.map(({ path = '', message = '' }) => `${path === '' ? '' : `${path}: `}${message}`);
 }
 
 /**

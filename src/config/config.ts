@@ -5,6 +5,7 @@
 
 import { isStorableUrl, LIMITS } from '../base/grammar.ts';
 import { isLoopbackHost } from '../base/ip-address.ts';
+import { keysOf } from '../base/own-keys.ts';
 import { KEYS } from './keys.ts';
 import type { Key } from './kinds.ts';
 import {
@@ -111,7 +112,7 @@ export function effectiveValues(raw: RawConfig, checks: readonly ConfigCheck[] =
 }
 
 function effective({ values, sources, variables }: Resolved): EffectiveValue[] {
-  return (Object.keys(KEYS) as ConfigKey[]).map((key) => {
+  return keysOf(KEYS).map((key) => {
     const { secret, variable: usual }: Key<unknown> = KEYS[key];
     const variable = variables.get(key) ?? usual;
     const value = values[key];

@@ -1,6 +1,7 @@
 /** What a running service takes of a configuration that has changed (docs/guides/reload-and-tls.md). */
 
 import { isDeepStrictEqual } from 'node:util';
+import { keysOf } from '../base/own-keys.ts';
 import { type Checked, type ConfigCheck, checked, checkValues } from './config.ts';
 import { KEYS } from './keys.ts';
 import type { Key } from './kinds.ts';
@@ -23,9 +24,7 @@ export interface Reloaded {
  */
 export function reloadConfig(running: Checked, raw: RawConfig, checks: readonly ConfigCheck[]): Reloaded {
   const given = checked(raw, checks);
-  const different = (Object.keys(KEYS) as ConfigKey[]).filter(
-    (key) => !isDeepStrictEqual(running.values[key], given.values[key]),
-  );
+  const different = keysOf(KEYS).filter((key) => !isDeepStrictEqual(running.values[key], given.values[key]));
   const changed = different.filter((key) => isTaken(key, running.values, given.values));
   // A default that follows another key is not listed beside it.
   const isGiven = (key: ConfigKey): boolean => running.sources.has(key) || given.sources.has(key);
@@ -47,7 +46,7 @@ export function reloadConfig(running: Checked, raw: RawConfig, checks: readonly 
 }
 
 function takenKeys(before: Values, next: Values): ConfigKey[] {
-  return (Object.keys(KEYS) as ConfigKey[]).filter((key) => isTaken(key, before, next));
+  return keysOf(KEYS).filter((key) => isTaken(key, before, next));
 }
 
 /** A listener that speaks TLS can take another certificate; it cannot begin or cease to, nor to ask clients for theirs. */

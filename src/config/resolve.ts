@@ -2,6 +2,7 @@
 
 import { closestMatch } from 'leven';
 import { z } from 'zod';
+import { keysOf } from '../base/own-keys.ts';
 import { KEYS } from './keys.ts';
 import type { Key } from './kinds.ts';
 import { fileVariable } from './secrets.ts';
@@ -45,8 +46,8 @@ export function resolveKeys({ env, file, secretFiles }: RawConfig): Resolved {
   const variables = new Map<string, string>();
   const fromFile = flatten(file, faults);
   const values: Record<string, unknown> & { production: boolean } = { production: env.NODE_ENV === 'production' };
-  for (const key of Object.keys(KEYS) as ConfigKey[]) {
-    const { default: fallback } = KEYS[key] as Key<unknown>;
+  for (const key of keysOf(KEYS)) {
+    const { default: fallback }: Key<unknown> = KEYS[key];
     const given = ofEnvironment(key, env, secretFiles);
     const { variable } = given;
     variables.set(key, variable);
@@ -85,7 +86,7 @@ function ofEnvironment(key: ConfigKey, env: RawConfig['env'], secretFiles: RawCo
 
 /** The problem, with an example of a valid value. */
 export function withExample(key: ConfigKey, problem: string): string {
-  const { example, default: fallback, schema } = KEYS[key] as Key<unknown>;
+  const { example, default: fallback, schema }: Key<unknown> = KEYS[key];
   const [usual = fallback] = (schema.meta()?.examples ?? []) as unknown[];
   return `${problem}; for example ${example ?? String(usual)}`;
 }

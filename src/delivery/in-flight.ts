@@ -1,5 +1,6 @@
 /** The deliveries that a worker has claimed and not yet settled. More are claimed than attempted at once, so that attempts never wait for a claim. */
 
+import { certain } from '../base/certain.ts';
 import type { ChannelName } from '../base/channels.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import type { ChannelKind } from './channels.ts';
@@ -107,7 +108,7 @@ export class InFlight {
 
   /** Frees the place of an ended attempt before it is settled. Returns whether to claim again: half of a crowded lane is done. */
   ended({ lane: name }: Held): boolean {
-    const lane = this.#lanes.get(name) as Lane;
+    const lane = certain(this.#lanes.get(name));
     lane.underWay--;
     this.#underWay--;
     const left = lane.waiting.length + lane.underWay;

@@ -6,6 +6,7 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { codeOf } from '../base/members.ts';
 import type { ComposedMail } from './message.ts';
 
 export interface KeptMail extends ComposedMail {
@@ -78,7 +79,7 @@ export class Mailbox {
 /** A handler that returns `value` for a file that does not exist. */
 function absent<T>(value: T): (error: unknown) => T {
   return (error) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return value;
+    if (codeOf(error) === 'ENOENT') return value;
     throw error;
   };
 }

@@ -11,6 +11,7 @@ import {
   existing,
   knownApplication,
 } from '../administration/administer.ts';
+import { certain } from '../base/certain.ts';
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
@@ -80,7 +81,7 @@ export class AppPreferences {
             policy.ownNames,
           ),
         );
-        return new Map([...batch.keys()].map((key, index) => [key, noted[index] as RecordedActivity]));
+        return new Map([...batch.keys()].map((key, index) => [key, certain(noted[index])]));
       },
       STATEMENTS,
     );

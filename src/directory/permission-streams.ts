@@ -4,6 +4,7 @@
  */
 
 import { scopeOf } from '../administration/changed-scopes.ts';
+import { certain } from '../base/certain.ts';
 import type { Clock } from '../base/clock.ts';
 import { EventStream } from '../base/event-stream.ts';
 import { OpenStreams } from '../base/open-streams.ts';
@@ -208,7 +209,7 @@ export class PermissionStreams {
     const apps = await applicationsOf(emails);
     return new Map(
       people.map(({ active, superadmin }, index) => {
-        const email = emails[index] as string;
+        const email = certain(emails[index]);
         return [email, active ? { superadmin, apps: apps.get(email) ?? new Set<string>() } : null];
       }),
     );

@@ -1,6 +1,7 @@
 /** People worth being while one tries the panel in development (docs/reference/service.md#development-sign-in). */
 
 import { PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from '../administration/panel.ts';
+import { keysOf } from '../base/own-keys.ts';
 import type { Database } from '../persistence/database.ts';
 import { type PersonaRow, readPersonas } from '../persistence/directory/personas.ts';
 
@@ -33,7 +34,7 @@ export class Personas {
   async list(): Promise<Persona[]> {
     const panel = { app: PANEL_APP, entry: PANEL_ENTRY, manage: PANEL_MANAGE };
     const rows = await this.#database.read((tx) => readPersonas(tx, panel));
-    const parts = Object.keys(SHOWN) as PersonaRow['part'][];
+    const parts = keysOf(SHOWN);
     return parts
       .flatMap((part) => rows.filter((row) => row.part === part).slice(0, SHOWN[part]))
       .map((row) => ({

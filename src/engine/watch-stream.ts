@@ -105,7 +105,7 @@ export class WatchStream implements AsyncIterableIterator<WatchBatch, undefined>
     this.#isReading = false;
   }
 
-  /** The reader is told of what comes after `revision`. */
+  /** The reader is told of all changes after `revision`. */
   beginAt(revision: RevisionToken): void {
     this.#isReading = false;
     this.#cursor = revision;

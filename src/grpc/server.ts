@@ -10,6 +10,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import type { FrontMethod, FrontMethods } from '#http2-front/service';
+import { certain } from '../base/certain.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ConnectionSlots, slotLimits } from '../base/connection-slots.ts';
 import type { ListenAddress } from '../base/listening.ts';
@@ -283,7 +284,7 @@ function atTheFront(
   const authorizeFor = authorizing({ authorize });
   const methods = AT_THE_FRONT.map((name): [string, FrontMethod] => [
     `/${PermissionService.typeName}/${name}`,
-    { index: METHODS.indexOf(name), handle: handles.get(name) as Handle, authorize: authorizeFor(name), many: false },
+    { index: METHODS.indexOf(name), handle: certain(handles.get(name)), authorize: authorizeFor(name), many: false },
   ]);
   return new Map([...methods, ...(facts === undefined ? [] : factsMethods(facts))]);
 }
@@ -291,7 +292,7 @@ function atTheFront(
 /** For each method, by its name on the wire. */
 function authorizing({ authorize }: Pick<GrpcServerOptions, 'authorize'>): (name: string) => Authorize {
   return (name) => {
-    const about = ABOUT_BYTES.get(name) as AboutBytes;
+    const about = certain(ABOUT_BYTES.get(name));
     return (key) => authorize(key, about);
   };
 }

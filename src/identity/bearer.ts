@@ -1,5 +1,6 @@
 /** The `Authorization` header of a caller (RFC 6750 section 2.1), read strictly: one header, one scheme, one token. */
 
+import { membersOf } from '../base/members.ts';
 import { unauthenticated } from './claims.ts';
 
 /** Longer ones are refused unread. Node takes 16 KiB of headers in all. */
@@ -38,7 +39,7 @@ export function isJwt(token: string): boolean {
     const header: unknown = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString());
     return typeof header === 'object' && header !== null && 'alg' in header;
   } catch (error) {
-    if ((error as Error).name === 'SyntaxError') return false;
+    if (membersOf(error).name === 'SyntaxError') return false;
     throw error;
   }
 }

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { codeOf } from '../base/members.ts';
 
 /** Where a secret is kept, and how a missing one is made. */
 export interface KeptSecret {
@@ -73,5 +74,5 @@ function ensureDirectory(dataDir: string): void {
 }
 
 function isCode(error: unknown, code: string): boolean {
-  return (error as NodeJS.ErrnoException | null)?.code === code;
+  return codeOf(error) === code;
 }

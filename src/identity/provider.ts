@@ -2,6 +2,7 @@
 
 import type { JSONWebKeySet, JWK } from 'jose';
 import type { Clock } from '../base/clock.ts';
+import { membersOf } from '../base/members.ts';
 import type { Config } from '../config/config.ts';
 import { OPERATOR_POLICY, type Outbound, OutboundError, type OutboundRequest } from '../outbound/outbound.ts';
 import { createRefreshedDocument, type RefreshedDocument } from './refreshed-document.ts';
@@ -129,14 +130,13 @@ function endpoint(value: unknown, issuer: string): string | null {
 function readKeySet(document: Claims | null): JSONWebKeySet {
   const keys = present(document).keys;
   if (!Array.isArray(keys)) throw new ProviderError('The key set has no list of keys');
-  const usable = (keys as unknown[]).filter(isVerificationKey).slice(0, MAX_KEYS);
+  const usable = keys.filter(isVerificationKey).slice(0, MAX_KEYS);
   if (usable.length === 0) throw new ProviderError('The key set has no public key for signatures');
   return { keys: usable };
 }
 
 function isVerificationKey(key: unknown): key is JWK {
-  if (typeof key !== 'object' || key === null) return false;
-  const { kty, use, n } = key as Record<string, unknown>;
+  const { kty, use, n } = membersOf(key);
   if (use !== undefined && use !== 'sig') return false;
   // RFC 7518 section 3.3: RSA keys of 2048 bits at least, 342 characters of base64url.
   if (kty === 'RSA') return typeof n === 'string' && n.length >= 342;

@@ -3,6 +3,7 @@
 import { administer, type By, type WriteGuard } from '../administration/administer.ts';
 import { AUTH_TYPE, PANEL_APP } from '../administration/panel.ts';
 import { isAdministrator, type Sight, seenBy, sightIn } from '../administration/reach.ts';
+import { certain } from '../base/certain.ts';
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
@@ -95,7 +96,7 @@ export class AllSends {
     };
     const about = { app, action: 'notification.retried', guard };
     const { result } = await administer(this.#database, by, about, async ({ tx }) => {
-      const apps = editableIn(sight as Sight, app);
+      const apps = editableIn(certain(sight), app);
       const found = brand === null ? null : await brandBySlug(tx, brand);
       if (found === undefined) throw unknownReference('brand', `brand names no brand: ${brand}`);
       const wanted = { statuses: status === null ? FAILED : [status], type, brand: found, except: AUTH_TYPE };
@@ -135,7 +136,7 @@ function added(a: Counts, b: Counts): Counts {
 /** Counts deliveries that were queued, each by its notification. */
 function note(counts: Map<string, Counts>, appOf: ReadonlyMap<number, string>, queued: readonly number[]): void {
   for (const [id, { length }] of Map.groupBy(queued, (notification) => notification)) {
-    const app = appOf.get(id) as string;
+    const app = certain(appOf.get(id));
     const before = counts.get(app) ?? { notifications: 0, deliveries: 0 };
     counts.set(app, added(before, { notifications: 1, deliveries: length }));
   }

@@ -1,6 +1,7 @@
 /** Composes the messages of a send before any write: chooses variants, supplies variables, renders templates. */
 
 import { AUTH_TYPE } from '../administration/panel.ts';
+import { certain } from '../base/certain.ts';
 import { OPTIONAL_PARTS, recordOf } from '../base/channels.ts';
 import { UsherError } from '../base/errors.ts';
 import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
@@ -16,7 +17,7 @@ import { findReaders, type ReaderRow } from '../persistence/notifications/reader
 import { MAX_SEND_BYTES, tooLarge } from './budget.ts';
 import { asRendered, type Personal, renderEach, type Wording } from './merge.ts';
 import { plainMail } from './plain.ts';
-import type { Rendered, Renderer, RenderJob, RenderWatch, TemplateSource } from './render.ts';
+import type { Rendered, Renderer, RenderJob, RenderWatch } from './render.ts';
 import { sourceOf, unrenderable } from './templates.ts';
 import { isTarget } from './urls.ts';
 import { missingVariables, readerOf, surroundingsOf } from './variables.ts';
@@ -180,7 +181,7 @@ function sharedJobs({ app, variants }: Material, { payload }: SendOrder): JobFor
     const key = `${variant.id} ${brand?.id}`;
     const known = jobs.get(key);
     if (known !== undefined) return known;
-    const template = templates.get(variant.id) as TemplateSource;
+    const template = certain(templates.get(variant.id));
     const job = { template, payload, variables: surroundingsOf({ app, brand, locale: variant.locale }) };
     jobs.set(key, job);
     return job;

@@ -5,6 +5,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { certain } from '../base/certain.ts';
 import { TimeSlicer } from '../base/time-slice.ts';
 import { MEMBERS_OF_SPEECH } from './render/messages.ts';
 import type {
@@ -95,21 +96,21 @@ export async function renderEach(
   const alone: number[] = [];
   const pieces = new TimeSlicer();
   for (const [index, { job, marks, readers }] of groups.entries()) {
-    const outcome = rendered[index] as RenderOutcome;
+    const outcome = certain(rendered[index]);
     const filler = marks === null || !outcome.ok ? null : fillerOf(outcome, marks, job.template, prefix);
     for (const at of readers) {
       await pieces.next();
       if (marks === null || !outcome.ok) outcomes[at] = ofOne(outcome);
       else if (filler === null) alone.push(at);
-      else outcomes[at] = filler((all[at] as Personal).user);
+      else outcomes[at] = filler(certain(all[at]).user);
     }
   }
   const rest = await renderer.render(
-    alone.map((at) => all[at] as Personal).map(({ shared, user }) => jobFor(user, shared)),
+    alone.map((at) => certain(all[at])).map(({ shared, user }) => jobFor(user, shared)),
     lane,
     watch,
   );
-  for (const [index, at] of alone.entries()) outcomes[at] = ofOne(rest[index] as RenderOutcome);
+  for (const [index, at] of alone.entries()) outcomes[at] = ofOne(certain(rest[index]));
   return outcomes;
 }
 

@@ -2,6 +2,7 @@
 
 import { knownApplication } from '../administration/administer.ts';
 import { refuseImmutable, type Sent } from '../administration/records.ts';
+import { certain } from '../base/certain.ts';
 import { type ChannelName, perChannel } from '../base/channels.ts';
 import { UsherError } from '../base/errors.ts';
 import type { Database, Tx } from '../persistence/database.ts';
@@ -45,7 +46,7 @@ export class Preferences {
       [update],
       () => new UsherError('NOT_FOUND', 'Unknown notification type.'),
     );
-    return changed as PreferenceRow;
+    return certain(changed);
   }
 
   /** All or nothing, each type at most once; UNKNOWN_REFERENCE for an unknown type. Returns the preferences in the order of `updates`. */
@@ -64,7 +65,7 @@ export class Preferences {
     const ids = updates.map(({ notificationTypeId }) => notificationTypeId);
     const { result } = await this.#database.change(async (tx) => {
       await refuseLocked(tx, ids, unknown);
-      const person = (await ensurePeople(tx, [email])).get(email) as number;
+      const person = certain((await ensurePeople(tx, [email])).get(email));
       const changes = updates.map((update) => ({
         notificationTypeId: update.notificationTypeId,
         ...perChannel((name) => update[name] ?? null),
@@ -72,7 +73,7 @@ export class Preferences {
       await keepPreferences(tx, person, changes);
       const after = await preferencesOf(tx, email, ids);
       for (const { notificationTypeId: id, code } of updates) refuseImmutable('code', after.get(id)?.code ?? '', code);
-      return { result: ids.map((id) => after.get(id) as PreferenceRow), scopes: [] };
+      return { result: ids.map((id) => certain(after.get(id))), scopes: [] };
     });
     return result;
   }

@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import { administer, type By, editorOf } from '../administration/administer.ts';
 import { unknownApplication } from '../administration/records.ts';
+import { certain } from '../base/certain.ts';
 import { CHANNEL_NAMES, type ChannelName } from '../base/channels.ts';
 import { UsherError } from '../base/errors.ts';
 import { mapInSlices, TimeSlicer, turn } from '../base/time-slice.ts';
@@ -210,7 +211,7 @@ async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
 
   const recipients = await holdRecipients(tx, scope, order.recipients);
   const planned = await mapInSlices(messages, (message) =>
-    decide(type, message, recipients.get(message.email) as RecipientRow, toStore),
+    decide(type, message, certain(recipients.get(message.email)), toStore),
   );
   const inserting = insertNotifications(
     tx,
@@ -222,7 +223,7 @@ async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
   const [ids] = await Promise.all([inserting, enqueue(tx, deliveries, inserting)]);
 
   const notifications = planned.map(({ message, notification }) => ({
-    id: ids.get(notification.personId) as number,
+    id: certain(ids.get(notification.personId)),
     email: message.email,
     status: notification.status,
     statusReason: notification.statusReason,

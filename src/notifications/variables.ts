@@ -1,5 +1,6 @@
 /** The variables of templates beside the payload (docs/reference/notifications.md#templates). */
 
+import { hasMembers } from '../base/members.ts';
 import type { BrandLook } from '../persistence/notifications/brands.ts';
 
 export interface Reader {
@@ -61,8 +62,8 @@ function isGiven(name: string, payload: Readonly<Record<string, unknown>>): bool
   if (RESERVED.has(first)) return true;
   let value: unknown = first === 'payload' ? payload : Object.hasOwn(payload, first) ? payload[first] : null;
   for (const member of rest) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, member)) return false;
-    value = (value as Record<string, unknown>)[member];
+    if (!hasMembers(value) || !Object.hasOwn(value, member)) return false;
+    value = value[member];
   }
   return value !== null && value !== undefined;
 }

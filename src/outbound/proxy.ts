@@ -6,6 +6,7 @@
 import type { Dispatcher, ProxyAgent } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { hostName } from '../base/host-names.ts';
+import { codeOf } from '../base/members.ts';
 import { CONNECT_TIMEOUT_MS, forEachReach, LIMITS, TLS, type Undici } from './connections.ts';
 import { OutboundError } from './errors.ts';
 import { NameGuard } from './names.ts';
@@ -115,7 +116,7 @@ export function refusal(host: string, status: number): OutboundError {
 
 /** Why there is no tunnel; `sent`: once there was a connection to the proxy. */
 function failure(host: string, error: Error, sent: boolean): OutboundError {
-  const { code } = error as { code?: unknown };
+  const code = codeOf(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') {
     return new OutboundError('timeout', `The proxy ${host} did not answer within ${CONNECT_TIMEOUT_MS} ms.`, error);
   }

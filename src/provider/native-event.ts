@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { validationFailed } from '../base/errors.ts';
 import { hasForbiddenCharacters, isLongerThan, normalizeEmail } from '../base/grammar.ts';
+import { hasMembers } from '../base/members.ts';
 import { zodIssues } from '../base/zod-issues.ts';
 import type { Matter } from '../persistence/provider/native-events.ts';
 import type { LifecycleEvent } from './lifecycle.ts';
@@ -111,7 +112,7 @@ export function storableEvent({ eventType, userId, orgId, sequence, createdAt, e
 const PATHS: Readonly<Record<string, string>> = { orgId: 'resourceOwner', occurredAt: 'created_at' };
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+  return hasMembers(value) && !Array.isArray(value) ? value : {};
 }
 
 function parse<S extends z.ZodType>(schema: S, json: unknown): z.output<S> {

@@ -1,6 +1,7 @@
 /** Signing keys that the provider made in a set-up, stored sealed under a setting (`{signingKey}` among its members). */
 
 import { UsherError } from '../base/errors.ts';
+import { membersOf } from '../base/members.ts';
 import type { Logger } from '../base/telemetry.ts';
 import type { Sealing } from '../brands/sealing.ts';
 import type { Database } from '../persistence/database.ts';
@@ -30,7 +31,7 @@ export async function storedSigningKey(
   { setting, context, name }: StoredKey,
 ): Promise<string | null> {
   const kept = await parts.database.read((tx) => getSetting(tx, setting));
-  const sealed = (kept as { signingKey?: unknown } | null | undefined)?.signingKey;
+  const sealed = membersOf(kept).signingKey;
   if (typeof sealed !== 'string') return null;
   const key = parts.sealing.openText(context, sealed);
   if (key === null) parts.log.warn(`stored ${name} not readable; brandSmtpKey lacks the key that sealed it`);

@@ -5,6 +5,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
+import { keysOf } from '../base/own-keys.ts';
 import type { Logger, Registry } from '../base/telemetry.ts';
 import { sleep } from '../base/wait.ts';
 import type { Database, Tx } from '../persistence/database.ts';
@@ -92,7 +93,7 @@ export class Retention {
   async look(): Promise<void> {
     const { database, log } = this.#options;
     try {
-      for (const series of Object.keys(SERIES) as SeriesName[]) await this.#extend(series);
+      for (const series of keysOf(SERIES)) await this.#extend(series);
       const held = await this.#shorten();
       await this.#step(analyzePartitioned);
       const [partitions, oldest] = await database.read(async (tx) => [await listPartitions(tx), await oldestRows(tx)]);

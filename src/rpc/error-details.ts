@@ -42,15 +42,16 @@ export function errorDetails(error: UsherError): ErrorDetails {
 
 /** The details that are single values; `code` and `issues` travel in the reason and the violations. */
 function plainDetails(details: Record<string, unknown> | undefined): Record<string, string> {
-  const entries = Object.entries(details ?? {})
+  const entries: [string, string][] = Object.entries(details ?? {})
     .filter(([key, value]) => key !== 'code' && ['string', 'number', 'boolean'].includes(typeof value))
     .map(([key, value]) => [key, clip(String(value))]);
-  return Object.fromEntries(entries) as Record<string, string>;
+  return Object.fromEntries(entries);
 }
 
 function violationsOf(issues: unknown, leftOut: number): { field: string; description: string }[] {
   if (!Array.isArray(issues)) return [];
-  const named = (issues as Issue[])
+  const all: readonly Issue[] = issues;
+  const named = all
     .slice(0, MAX_VIOLATIONS)
     .map(({ path, message }) => ({ field: clip(path), description: clip(message) }));
   const more = issues.length - named.length + leftOut;

@@ -1,6 +1,7 @@
 /** Facts and the log as messages of usher.facts.v1, and back. What does not fit is refused: a fact read wrongly could grant. */
 
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { certain } from '../base/certain.ts';
 import {
   type Change,
   Level,
@@ -86,7 +87,7 @@ export function toMembers({
 
 export function fromMembers({ log, ageMs, members }: MembersResponse, needs: readonly MemberNeed[]): MembersReply {
   if (members.length !== needs.length) throw new Error('the facts do not match the needs');
-  const answers = needs.map((need, index) => fromMember(members[index] as Member, need));
+  const answers = needs.map((need, index) => fromMember(certain(members[index]), need));
   return { window: fromLog(log), answers, ageMs };
 }
 
@@ -182,7 +183,7 @@ export function fromFollowResponse({ since, log, reset }: FollowResponse): LogNe
 
 function pairs<T>(ids: readonly bigint[], levels: readonly number[], pair: (id: number, level: Level) => T): T[] {
   if (ids.length !== levels.length) throw new Error('levels do not match');
-  return ids.map((id, index) => pair(exact(id), levelOf(levels[index] as number)));
+  return ids.map((id, index) => pair(exact(id), levelOf(certain(levels[index]))));
 }
 
 function levelOf(value: number): Level {

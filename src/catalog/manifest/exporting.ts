@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { reasonOf } from '../../base/wait.ts';
 import { workerUrl } from '../../base/worker-url.ts';
 import type { WriteOptions } from './export.ts';
 import { Gathered, type PeoplePage } from './gathered.ts';
@@ -105,7 +106,7 @@ class InThread implements GatheredExport {
 
   async write(): Promise<Uint8Array> {
     const { promise: gone, reject } = Promise.withResolvers<never>();
-    const leave = (): void => reject(this.#signal?.reason as Error);
+    const leave = (): void => reject(reasonOf(this.#signal));
     this.#signal?.addEventListener('abort', leave, { once: true });
     try {
       this.#signal?.throwIfAborted();

@@ -7,6 +7,7 @@ import { editorOf, superAdmin } from '../../administration/administer.ts';
 import { DryRun, type ImpactView, rehearse } from '../../administration/dry-run.ts';
 import { refuseChanged, refuseChangedAtEnd } from '../../administration/if-revision.ts';
 import { unknownApplication } from '../../administration/records.ts';
+import { certain } from '../../base/certain.ts';
 import type { Clock } from '../../base/clock.ts';
 import { tooMany } from '../../base/dear-reads.ts';
 import { UsherError, unavailable } from '../../base/errors.ts';
@@ -159,7 +160,7 @@ export class Manifests {
         const people = readEverybody(tx, id);
         gathered.push(await gatherExport({ catalog: { ...catalog, application }, people, ...options }));
       });
-      return await (gathered.at(-1) as GatheredExport).write();
+      return await certain(gathered.at(-1)).write();
     } finally {
       await Promise.all(gathered.map((one) => one.end()));
     }

@@ -2,6 +2,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { UsherError } from '../../base/errors.ts';
+import { reasonOf } from '../../base/wait.ts';
 import { workerUrl } from '../../base/worker-url.ts';
 import type { Examined } from './examine.ts';
 import type { Manifest, Section } from './format.ts';
@@ -36,7 +37,7 @@ async function parseInThread(text: string, signal: AbortSignal | undefined): Pro
   });
   const { promise, resolve, reject } = Promise.withResolvers<Examined>();
   const timer = setTimeout(() => reject(tooMuch('takes too long to read')), LIMITS.ms);
-  const aborted = (): void => reject(signal?.reason as Error);
+  const aborted = (): void => reject(reasonOf(signal));
   signal?.addEventListener('abort', aborted, { once: true });
   const collected = new Collected();
   worker.on('message', (reply: Reply) => {

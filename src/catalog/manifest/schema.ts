@@ -36,6 +36,7 @@ import {
   PATTERNS,
   RULES,
 } from '../../base/grammar.ts';
+import { keysOf } from '../../base/own-keys.ts';
 import { describe } from './faults.ts';
 
 /** Lengths of text that no grammar bounds, in code points. */
@@ -344,7 +345,7 @@ export const SECTIONS = {
   }),
 };
 export type Section = keyof typeof SECTIONS;
-export const SECTION_NAMES = Object.keys(SECTIONS) as Section[];
+export const SECTION_NAMES = keysOf(SECTIONS);
 
 /** An exported manifest: every section is present. */
 export const Exported = z.strictObject({ application: Application, ...SECTIONS });

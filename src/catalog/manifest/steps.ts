@@ -1,5 +1,6 @@
 /** The steps of a plan: creations, changes and removals, and the number of records that are kept. */
 
+import { membersOf } from '../../base/members.ts';
 import type {
   ManifestApplication,
   ManifestEntity,
@@ -108,7 +109,7 @@ function showRecord(record: object): Record<string, unknown> {
 
 /** Field by field; lists in their order, maps in any. */
 function same(a: object, b: object): boolean {
-  const fields = b as Record<string, unknown>;
+  const fields = membersOf(b);
   return Object.entries(a).every(([name, value]) => sameValue(value, fields[name]));
 }
 

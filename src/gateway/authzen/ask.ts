@@ -1,11 +1,12 @@
 /** AuthZEN's requests as questions of Usher, and the answers in its words (docs/reference/authzen.md). */
 
 import type { z } from 'zod';
+import { certain } from '../../base/certain.ts';
 import { UsherError } from '../../base/errors.ts';
 import { LEVEL_NAMES, SOURCE_NAMES } from '../../base/level-names.ts';
 import { notACursor } from '../../engine/lists.ts';
 import { isAllowed } from '../../engine/question.ts';
-import type { Decision, Level } from '../../engine/types.ts';
+import type { Decision } from '../../engine/types.ts';
 import type { Call, CheckFields, Naming } from '../../rpc/call.ts';
 import { RESOURCES_PAGE, SUBJECTS_PAGE } from '../../rpc/lists.ts';
 import { RPCS } from '../../rpc/methods.ts';
@@ -103,20 +104,20 @@ export async function askEvaluations(
   { questions, semantic }: Evaluations,
   asking: Asking,
 ): Promise<Answer<DecisionBody | { evaluations: DecisionBody[] }>> {
-  if (semantic === null) return await askEvaluation(point, app, questions[0] as Evaluation, asking);
+  if (semantic === null) return await askEvaluation(point, app, certain(questions[0]), asking);
   const { engine, subjectIds } = point;
   const resources = questions.map(({ resource }) => resource);
   const subjects = questions.map(({ subject }) => subject);
   const { decisions, levels, revision } = await subjectIds.read(subjects, (emails) =>
     askAbout(engine, app, resources, asking, (hasEntity) => {
       const checks = questions.map((question, index) => {
-        return { ...checkOf(app, question, emails[index] as string, hasEntity), minRevision: '' };
+        return { ...checkOf(app, question, certain(emails[index]), hasEntity), minRevision: '' };
       });
       return RPCS.batchCheck.ask(engine, withRevision({ checks }, asking), callOf(asking));
     }),
   );
   const all = decisions.map((decision, index) => {
-    return decided(decision, isAllowed(decision, levels[index] as Level), revision);
+    return decided(decision, isAllowed(decision, certain(levels[index])), revision);
   });
   const last = all.findIndex(({ decision }) => decision === SEMANTICS[semantic]);
   return answer({ evaluations: last === -1 ? all : all.slice(0, last + 1) }, { revision });

@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import { LIMITS } from '../../base/grammar.ts';
+import { membersOf } from '../../base/members.ts';
 import { RESOURCES_PAGE, SUBJECTS_PAGE } from '../../rpc/lists.ts';
 import { CheckResult, levelField } from '../questions/fields.ts';
 import { freeObject } from '../route/fields.ts';
@@ -129,7 +130,7 @@ class Defaults {
   #complete(member: Member, value: object): void {
     const required = member === 'action' ? ['name'] : ['type', 'id'];
     for (const field of required) {
-      if ((value as Record<string, unknown>)[field] === undefined) this.#add([member, field], 'is required');
+      if (membersOf(value)[field] === undefined) this.#add([member, field], 'is required');
     }
   }
 

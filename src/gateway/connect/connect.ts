@@ -18,6 +18,7 @@ import {
 } from '@connectrpc/connect';
 import { expressConnectMiddleware } from '@connectrpc/connect-express';
 import type { Request, RequestHandler } from 'express';
+import { certain } from '../../base/certain.ts';
 import { toUsherError, type UsherError, validationFailed } from '../../base/errors.ts';
 import type { WatchStream } from '../../engine/watch.ts';
 import { PermissionService } from '../../gen/usher/permission/v1/permission_pb.ts';
@@ -100,7 +101,7 @@ export function createConnect(options: ConnectOptions): RequestHandler {
     const { exchange } = res.locals;
     exchange.quiet = true;
     exchange.span?.setAttributes({ 'rpc.system.name': 'connectrpc', 'rpc.method': exchange.pattern.slice(1) });
-    const door = doors.get(exchange.pattern) as Door;
+    const door = certain(doors.get(exchange.pattern));
     let message: Buffer = EMPTY;
     try {
       message = await receive(options, exchange, door);

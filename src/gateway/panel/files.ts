@@ -6,6 +6,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { codeOf } from '../../base/members.ts';
+import { entriesOf } from '../../base/own-keys.ts';
 import type { Coding } from '../middleware/compress.ts';
 
 /** One form in which a file is sent. */
@@ -62,7 +64,7 @@ async function readFolder(folder: string): Promise<PanelFiles | null> {
   for (const [path, plain] of bytes) {
     if (Object.values(ENDINGS).some((ending) => path.endsWith(ending))) continue;
     const packed: Partial<Record<Coding, Representation>> = {};
-    for (const [coding, ending] of Object.entries(ENDINGS) as [Coding, string][]) {
+    for (const [coding, ending] of entriesOf(ENDINGS)) {
       const beside = bytes.get(path + ending);
       if (beside !== undefined) packed[coding] = represent(beside);
     }
@@ -78,7 +80,7 @@ async function filesBelow(folder: string): Promise<string[]> {
     const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.'));
     return files.map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (codeOf(error) === 'ENOENT') return [];
     throw error;
   }
 }

@@ -1,7 +1,8 @@
 /** Calls of the RPCs from REST: internal and user-scoped routes differ only in where the person comes from. */
 
+import { certain } from '../../base/certain.ts';
 import { isAllowed, unknownRevision } from '../../engine/question.ts';
-import type { Decision, EffectiveItem, Level } from '../../engine/types.ts';
+import type { Decision, EffectiveItem } from '../../engine/types.ts';
 import type { CheckFields, PermissionEngine } from '../../rpc/call.ts';
 import type { ExplainAnswer } from '../../rpc/explain.ts';
 import { type BulkCheckFields, type CheckAnswer, RPCS } from '../../rpc/methods.ts';
@@ -39,7 +40,7 @@ export async function askBulk(
   const answered = await RPCS.bulkCheck.ask(engine, withRevision(body, asking), callOf(asking));
   const allowed: Record<string, boolean> = Object.create(null);
   answered.permissions.forEach((code, index) => {
-    allowed[code] = isAllowed(answered.decisions[index] as Decision, answered.level);
+    allowed[code] = isAllowed(certain(answered.decisions[index]), answered.level);
   });
   return answer(allowed, { revision: answered.revision });
 }
@@ -64,7 +65,7 @@ export async function askBatch<T>(
 ): Promise<Answer<{ results: T[] }>> {
   const fields = withRevision({ checks: checks.map((check) => ({ ...check, minRevision: '' })) }, asking);
   const { decisions, levels, revision } = await RPCS.batchCheck.ask(engine, fields, callOf(asking));
-  const results = decisions.map((decision, index) => view(decision, isAllowed(decision, levels[index] as Level)));
+  const results = decisions.map((decision, index) => view(decision, isAllowed(decision, certain(levels[index]))));
   return answer({ results }, { revision });
 }
 

@@ -1,6 +1,7 @@
 /** Questions as REST bodies, and decisions as REST answers (docs/reference/decisions.md#strict-questions). */
 
 import { z } from 'zod';
+import { certain } from '../../base/certain.ts';
 import { LIMITS } from '../../base/grammar.ts';
 import {
   GRANTING_SOURCES,
@@ -11,7 +12,6 @@ import {
   SOURCE_NAMES,
   type SourceName,
 } from '../../base/level-names.ts';
-import type { RuleOutcome } from '../../engine/explanation.ts';
 import type { RawQuestion } from '../../engine/question.ts';
 import { type Decision, type EffectiveItem, Level, type Source } from '../../engine/types.ts';
 import type { CheckFields } from '../../rpc/call.ts';
@@ -259,7 +259,7 @@ export function explanation(answer: ExplainAnswer): z.output<typeof Explanation>
     ...checkResult(decision, allowed),
     rule,
     rules: RULE_NAMES.map((name, index) => {
-      const { applies, decides, level } = rules[index] as RuleOutcome;
+      const { applies, decides, level } = certain(rules[index]);
       return { rule: index + 1, name, applies, decides, accessLevel: LEVEL_NAMES[level], ...more[name] };
     }),
     known,

@@ -5,6 +5,7 @@
  */
 
 import { z } from 'zod';
+import { membersOf } from '../../base/members.ts';
 import type { Page, PageQuery } from '../../base/page.ts';
 import { type Envelope, type JsonSchema, objectSchema, valueEnvelope } from './envelopes.ts';
 
@@ -156,7 +157,7 @@ function pagedEnvelope(name: string, member: 'data' | 'response', mark: Record<s
   return valueEnvelope(
     name,
     (payload) => {
-      const { data, nextCursor } = payload as Paged<unknown>;
+      const { data, nextCursor } = membersOf(payload);
       return { ...mark, [member]: data, page: { nextCursor } };
     },
     (payload) => {
@@ -176,7 +177,7 @@ export function optionalPageSchema<T extends z.ZodType>(item: T) {
 export const optionallyPaged = valueEnvelope(
   'optionallyPaged',
   (payload) => {
-    const { data, nextCursor } = payload as Partial<Paged<unknown>>;
+    const { data, nextCursor } = membersOf(payload);
     return { success: true, data, ...(nextCursor === undefined ? {} : { page: { nextCursor } }) };
   },
   (payload) => {

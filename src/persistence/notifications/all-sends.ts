@@ -52,7 +52,7 @@ async function newestIds(tx: Tx, apps: Applications, query: Query): Promise<numb
 /** Notifications that are looked at for a page of a frequent kind. */
 const LOOKED_AT = 10_000;
 
-/** One way to find the newest notifications that match, by the index that fits what is asked. */
+/** One way to find the newest notifications that match, by the index that fits the question. */
 interface Shape {
   /** The relation `n` of their ids; null for what it does not answer. */
   readonly relation: (apps: Applications, query: Query) => RawBuilder<unknown> | null;
@@ -60,7 +60,7 @@ interface Shape {
   readonly mayFallShort?: true;
 }
 
-/** Every shape: why it is there, and what it is asked for. The first that answers is taken. */
+/** Every shape: why it is there, and for which questions. The first that answers is taken. */
 const SHAPES: readonly Shape[] = [
   // What was sent, or is of a type, is usually frequent. A type stands for one of each application: thousands would be asked
   // one by one, in each partition.

@@ -2,6 +2,7 @@
 
 import { OPTIONAL_PARTS, recordOf } from '../../base/channels.ts';
 import { SYSTEM_LANGUAGE } from '../../base/grammar.ts';
+import { hasMembers } from '../../base/members.ts';
 import type { MailSender } from '../../delivery/mail.ts';
 import type { Renderer } from '../../notifications/render.ts';
 import { chooseVariant } from '../../notifications/variant.ts';
@@ -106,8 +107,8 @@ function variablesOf({ mail, facts, sender, origins }: Ingredients, locale: stri
 function isPresent(variables: Readonly<Record<string, unknown>>, name: string): boolean {
   let at: unknown = variables;
   for (const part of name.split('.')) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return false;
-    at = (at as Record<string, unknown>)[part];
+    if (!hasMembers(at) || !Object.hasOwn(at, part)) return false;
+    at = at[part];
   }
   return at !== null && at !== undefined && at !== '';
 }

@@ -1,6 +1,7 @@
 /** Seeds what auth mails need from the first start (docs/reference/administration.md#the-systems-own-records): a template for each kind of mail. The catalog seeds their type. */
 
 import { AUTH_TYPE, PANEL_APP } from '../../administration/panel.ts';
+import { membersOf } from '../../base/members.ts';
 import { EVENT_KEY_CONTEXT, type Sealing, SIGNING_KEY_CONTEXT } from '../../brands/sealing.ts';
 import type { Outcome, Tx } from '../../persistence/database.ts';
 import { ensureTemplates } from '../../persistence/provider/auth-mails.ts';
@@ -24,8 +25,9 @@ export async function seedAuthMails(tx: Tx, sealing: Sealing): Promise<Outcome<n
 }
 
 async function renewKey(tx: Tx, sealing: Sealing, setting: string, context: string): Promise<void> {
-  const kept = (await getSetting(tx, setting)) as { signingKey?: unknown } | null | undefined;
-  const renewed = typeof kept?.signingKey === 'string' ? sealing.renewText(context, kept.signingKey) : null;
+  const kept = membersOf(await getSetting(tx, setting));
+  const { signingKey } = kept;
+  const renewed = typeof signingKey === 'string' ? sealing.renewText(context, signingKey) : null;
   if (renewed !== null) await putSetting(tx, setting, { ...kept, signingKey: renewed });
 }
 

@@ -1,0 +1,5 @@
+/** What a list or a map must hold at this place. Throws where it does not: no answer is made of what is missing. */
+export function certain<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('A value that must be there is missing.');
+  return value;
+}
