@@ -26,7 +26,7 @@ export function readReason(header: string | undefined): string | undefined {
   return reason;
 }
 
-/** The same for records of refusals, which say why they were refused and not what else was wrong: a malformed one is none. */
+/** The same for records of refusals, which say why they were refused and not what else was wrong: a malformed one counts as absent. */
 export function readReasonLeniently(header: string | undefined): string | undefined {
   try {
     return readReason(header);

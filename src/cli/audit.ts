@@ -1,7 +1,4 @@
 import { type Command, Option } from 'commander';
-import { differencesOf } from '../base/audit-differences.ts';
-import { actionOf, piecesOf } from '../base/audit-sentences.ts';
-import { AUDIT_ACTIONS, AUDIT_SENTENCES } from '../base/audit-words.ts';
 import type { AuditRecord } from '../gen/api.ts';
 import { limitOption, momentOption } from './flags.ts';
 import { withExamples } from './help.ts';
@@ -48,6 +45,7 @@ export function defineAudit(program: Command, context: Context): void {
       const { io } = context;
       const service = await openService(io, options);
       const { rows, more } = await readRecords(service, options);
+      const { actorOf, inWords } = await import('./audit-line.ts');
       const lines = rows.map((row) => [moment(row.at), actorOf(row), inWords(row)]);
       const heads = ['AT', 'ACTOR', 'WHAT'];
       const text = rows.length === 0 ? 'No records match.' : table(heads, lines, painter(io, io.stdout));
@@ -82,34 +80,3 @@ async function readRecords(service: Service, options: Options): Promise<{ rows: 
     );
   }
 }
-
-const WORDS = { actions: AUDIT_ACTIONS, sentences: AUDIT_SENTENCES, inApplication: 'in {app}' };
-
-function actorOf({ actor }: AuditRecord): string {
-  return actor.startsWith('user:') ? actor.slice('user:'.length) : actor;
-}
-
-/** One sentence that names everything that the record is about, what it changed, and why; never cut. */
-export function inWords(record: AuditRecord): string {
-  const pieces = piecesOf(record, WORDS);
-  const sentence = pieces.map(({ text }) => text).join('');
-  const at = pieces.find(({ place }) => place === 'record')?.text;
-  const changes = differencesOf(record)
-    .filter(({ name }) => !(name === 'role' || SAID.has(name)))
-    .map(({ name, before, after }) => {
-      // The sentence names the record already.
-      const field = at === undefined ? name : name.replace(` · ${at}`, '');
-      if (before === null || after === null) return `${field}: ${after ?? `${before} → nothing`}`;
-      return `${field}: ${before} → ${after}`;
-    });
-  const { refused } = actionOf(record.action);
-  return [
-    sentence,
-    refused ? ' (refused)' : '',
-    changes.length === 0 ? '' : `: ${changes.join(', ')}`,
-    record.reason === null ? '' : ` (why: ${record.reason})`,
-  ].join('');
-}
-
-/** What the sentence itself names. */
-const SAID: ReadonlySet<string> = new Set(['resourceType', 'resourceId']);

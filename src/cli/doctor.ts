@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { usherCommand } from '../base/command.ts';
+import type { Config } from '../config/config.ts';
 import { withExamples } from './help.ts';
-import { type Context, type DoctorFinding, type GlobalOptions, print } from './io.ts';
+import { type Context, type DoctorFinding, type GlobalOptions, type Io, print } from './io.ts';
 import { painter } from './terminal.ts';
 
 const COLORS = { ok: 'green', warning: 'yellow', failed: 'red' } as const;
@@ -43,7 +45,9 @@ async function examine({ io }: Context, options: GlobalOptions): Promise<readonl
     const named = [file, ...fileVariables().map((variable) => io.env[variable])];
     const secretFiles = named.flatMap((path) => (path === undefined || path === '' ? [] : [path]));
     const { env, cwd } = io;
-    return await io.doctor({ config: { ...config, dataDir: dataDirOf(io, config) }, env, cwd, secretFiles });
+    const beside = await besideRunning(io, options, config);
+    const found = await io.doctor({ config: { ...config, dataDir: dataDirOf(io, config) }, env, cwd, secretFiles });
+    return [...beside, ...found];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     // Nothing else can be looked at without it.
@@ -52,4 +56,15 @@ async function examine({ io }: Context, options: GlobalOptions): Promise<readonl
       return { check: 'configuration', result: 'failed', found: `${where}: ${problem}`, advice: `Mend ${where}.` };
     });
   }
+}
+
+/** Everything below is looked at by this configuration: another one of the service that runs is told first. */
+async function besideRunning(io: Io, options: GlobalOptions, config: Config): Promise<readonly DoctorFinding[]> {
+  const { differsFromRunning } = await import('./running.ts');
+  const differing = await differsFromRunning(io, options, config);
+  if (differing === null) return [];
+  const { url, keys } = differing;
+  const found = `the service that runs at ${url} was started with other values of ${keys.join(', ')}`;
+  const advice = `Run doctor with its environment and file; ${usherCommand(`config --url ${url}`)} shows what it was started with.`;
+  return [{ check: 'configuration', result: 'warning', found, advice }];
 }

@@ -3,7 +3,6 @@ import type { RuleName } from '../base/level-names.ts';
 import type { Explanation } from '../gen/api.ts';
 import { explain, reasonFor } from './explain.ts';
 import { atLevel, levelOption } from './flags.ts';
-import { behindInWords, recordBehind } from './given.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
 import { questionInWords, readResource } from './questions.ts';
@@ -41,6 +40,7 @@ export function defineExplain(program: Command, context: Context): void {
       const verdict = explained.allowed ? 'allowed' : 'denied';
       const text = `${verdict}: ${email}, ${what}: ${reasonFor(question, explained)}`;
       const rules = ruleTable(explained, painter(context.io, context.io.stdout));
+      const { behindInWords, recordBehind } = await import('./given.ts');
       const behind = await recordBehind(service, question, explained);
       const origin = behind === null ? '' : `\n${behindInWords(behind)}`;
       await print(

@@ -3,6 +3,7 @@
 import { differencesOf } from '../base/audit-differences.ts';
 import { actionOf } from '../base/audit-sentences.ts';
 import type { AuditRecord, Explanation } from '../gen/api.ts';
+import { actorOf } from './audit-line.ts';
 import type { Question } from './explain.ts';
 import { CommandFailed } from './io.ts';
 import type { Service } from './service.ts';
@@ -29,7 +30,7 @@ export async function recordBehind(
     });
     return data.find((record) => !actionOf(record.action).refused && isIt(record)) ?? null;
   } catch (error) {
-    // Whoever may ask may not read the audit of the application, too: the answer stands without it.
+    // A caller who may ask may lack the right to read the audit: the answer stands without it.
     if (error instanceof CommandFailed) return null;
     throw error;
   }
@@ -37,8 +38,7 @@ export async function recordBehind(
 
 /** The record in a line. */
 export function behindInWords({ at, actor, reason }: AuditRecord): string {
-  const who = actor.startsWith('user:') ? actor.slice('user:'.length) : actor;
-  return `so since ${moment(at)}, by ${who}${reason === null ? '' : ` (why: ${reason})`}`;
+  return `so since ${moment(at)}, by ${actorOf({ actor })}${reason === null ? '' : ` (why: ${reason})`}`;
 }
 
 type IsIt = (record: AuditRecord) => boolean;

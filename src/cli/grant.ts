@@ -25,7 +25,7 @@ export function defineGrant(program: Command, context: Context): void {
     });
   withExamples(command, [
     'usher grant clara@example.com atelier accountant',
-    "usher grant clara@example.com atelier accountant --reason 'stands in for Ben in May'",
+    'usher grant clara@example.com atelier accountant --reason vacation',
   ]);
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { usherCommand } from '../base/command.ts';
 import { isSlug } from '../base/grammar.ts';
 import { isLoopbackHost } from '../base/ip-address.ts';
 import { contextsFile, describeCredential, readContexts, type StoredContext, writeContexts } from './contexts.ts';
@@ -25,7 +26,7 @@ export function defineLogin(program: Command, context: Context): void {
         'With --token - or --key - the credential is read from standard input, which keeps it out of the shell history.',
       ].join('\n\n'),
     )
-    .option('--url <url>', `the service (env: USHER_URL, default: ${DEFAULT_URL})`)
+    .option('--url <url>', 'the service (env: USHER_URL); one of the two must be given')
     .option('--token <jwt>', 'a bearer token (env: USHER_TOKEN; - reads standard input)')
     .option('--key <key>', 'an internal API key (env: USHER_API_KEY; - reads standard input)')
     .action(async (name: string, _: Options, self: Command) => {
@@ -55,7 +56,14 @@ async function readStored(io: Io, name: string, options: Options): Promise<Store
       { code: 'VALIDATION_FAILED' },
     );
   }
-  const url = readUrl(options.url || io.env.USHER_URL || DEFAULT_URL);
+  const address = options.url || io.env.USHER_URL;
+  if (!address) {
+    throw new CommandFailed(
+      `Which service is ${name}? Give its address: ${usherCommand(`login ${name} --url https://usher.example.com`)}, or ${DEFAULT_URL} for one on this machine.`,
+      { code: 'USAGE' },
+    );
+  }
+  const url = readUrl(address);
   const named = options.token !== undefined || options.key !== undefined;
   const token = await credential(io, named ? options.token : io.env.USHER_TOKEN);
   const key = await credential(io, named ? options.key : io.env.USHER_API_KEY);

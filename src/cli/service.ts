@@ -144,13 +144,15 @@ export class Service {
       if (error instanceof Error && error.name === 'TimeoutError') {
         throw new CommandFailed(`The service at ${this.url} did not answer in time.`, { code: 'TIMEOUT' });
       }
-      const { cause } = error as { cause?: { code?: string } };
+      const { cause } = error as { cause?: { code?: string; name?: string } };
       // Not sent at all: a key with a line break, for example. The message of fetch would repeat it.
       if (cause === undefined) {
         throw new CommandFailed('The token or the key contains characters that are not allowed in an HTTP header.', {
           code: 'VALIDATION_FAILED',
         });
       }
+      const wrong = WRONG_DOORS.find(({ code }) => code.test(cause.code ?? cause.name ?? ''));
+      if (wrong !== undefined) throw new CommandFailed(wrong.words(this.url), { code: 'UNREACHABLE' });
       throw new CommandFailed(
         `No service answers at ${this.url}${cause.code ? ` (${cause.code})` : ''}: start it (${usherCommand('serve')}), or choose another with --url or USHER_URL.`,
         { code: 'UNREACHABLE' },
@@ -172,6 +174,26 @@ export class Service {
     return new CommandFailed(`The server at ${this.url} is not Usher (status ${status}): choose another with --url.`);
   }
 }
+
+/** What answers, but not as the gateway does, by the code of the fault. */
+const WRONG_DOORS: readonly { code: RegExp; words: (url: string) => string }[] = [
+  {
+    // An answer of HTTP/2, or one of another protocol.
+    code: /^HPE_|^HTTPParserError$/,
+    words: (url) =>
+      `What answers at ${url} does not speak HTTP/1.1: is it the gRPC port? Commands ask the gateway, by default at port 8080 (HTTP_PORT).`,
+  },
+  {
+    code: /^(?:ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/,
+    words: (url) => `What answers at ${url} does not speak TLS: give its address with http:// instead.`,
+  },
+  {
+    // Closed without an answer: a port of TLS that was asked in cleartext, or one that speaks another protocol.
+    code: /^(?:UND_ERR_SOCKET|ECONNRESET)$/,
+    words: (url) =>
+      `What listens at ${url} closed the connection without an answer: is it the gRPC port, or one of TLS? Commands ask the gateway, by default at port 8080 (HTTP_PORT).`,
+  },
+];
 
 /**
  * An error body of the service as a failure; null for any other body.

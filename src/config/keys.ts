@@ -7,6 +7,7 @@
 import { isApplicationCode, RULES } from '../base/grammar.ts';
 import { timeZoneOf } from '../base/time-zones.ts';
 import { TOKENS_AND_ACCOUNTS } from './auth-keys.ts';
+import { API_KEY_EXAMPLE } from './examples.ts';
 import * as kind from './kinds.ts';
 import { key, keys } from './kinds.ts';
 import { LISTENERS_AND_DATABASE } from './listener-keys.ts';
@@ -36,7 +37,7 @@ export const KEYS = keys({
   ...TOKENS_AND_ACCOUNTS,
   'internal.apiKeys': key(kind.list(kind.text), {
     variable: 'INTERNAL_API_KEY',
-    example: 'billing:check+notify@billing:a-long-random-text',
+    example: API_KEY_EXAMPLE,
     default: [],
     secret: true,
     reload: 'value',

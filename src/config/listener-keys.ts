@@ -1,5 +1,6 @@
 /** The first rows of the table of keys: listeners, their end, the upstream and the database. */
 
+import { KEY_EXAMPLE } from './examples.ts';
 import * as kind from './kinds.ts';
 import { key } from './kinds.ts';
 import { listeners, SURFACES, surface } from './listeners.ts';
@@ -107,7 +108,7 @@ export const LISTENERS_AND_DATABASE = {
       'Another Usher. With it this process is an edge: neither database nor gateway, it answers gRPC from facts that it asks there: [guides/edges.md](../guides/edges.md).',
   }),
   'upstream.key': key(kind.text, {
-    example: 'a-long-random-text',
+    example: KEY_EXAMPLE,
     default: null,
     otherwise: 'none; outside production the key in dataDir',
     secret: true,

@@ -4,6 +4,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import type { Config, Fault } from '../config/config.ts';
+import { API_KEY_EXAMPLE } from '../config/examples.ts';
 import { keepSecret } from './kept-secret.ts';
 import { KEY_SCOPES, type KeyApplications, type KeyEntry, type KeyScope, parseEntries } from './key-entries.ts';
 
@@ -181,7 +182,7 @@ export function apiKeyFaults(config: Pick<Config, 'production' | 'internal'>): F
   return parseEntries(config.internal.apiKeys, config.production).problems.map((problem) => ({
     key: 'internal.apiKeys',
     variable: 'INTERNAL_API_KEY',
-    problem: `${problem}; for example billing:check+notify@billing:a-long-random-text`,
+    problem: `${problem}; for example ${API_KEY_EXAMPLE}`,
   }));
 }
 

@@ -228,7 +228,9 @@ function refuse(error: unknown): never {
 async function verify(trust: Trust, token: string): Promise<Verified> {
   if (isJwt(token)) return await verifyJwt(trust, token);
   if (trust.provider.introspect === null)
-    throw unauthenticated('The access token is not a signed JWT, and introspection is not configured.');
+    throw unauthenticated(
+      'The access token is not a signed JWT, and introspection is not configured. Let the provider issue JWT access tokens for this application, or set auth.introspectionUrl.',
+    );
   return await verifyOpaque(trust, token, await trust.provider.introspect(token));
 }
 

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { AUDIT_ACTIONS, AUDIT_SENTENCES } from '../../src/base/audit-words.ts';
 import { KINDS } from '../../src/catalog/manifest/steps.ts';
-import { inWords } from '../../src/cli/audit.ts';
+import { inWords } from '../../src/cli/audit-line.ts';
 import type { AuditRecord } from '../../src/gen/api.ts';
 
 /** Records of the audit in words (docs/reference/administration.md#audit). */

@@ -61,7 +61,7 @@ describe('usher login', () => {
     const outcome = await usher(['login', 'prod', '--url', double.url, '--key', '-'], { env, stdin: `${KEY}\n` });
     expect(outcome.code).toBe(0);
     expect(asked(double)).toEqual({ authorization: undefined, key: KEY });
-    expect((await usher(['login', 'prod', '--key', '-'], { env, stdin: '\n' })).stderr).toBe(
+    expect((await usher(['login', 'prod', '--url', double.url, '--key', '-'], { env, stdin: '\n' })).stderr).toBe(
       'Standard input has no credential.\n',
     );
   });
@@ -78,12 +78,14 @@ describe('usher login', () => {
   });
 
   test.each([
+    [['login', 'prod'], /^Which service is prod\? Give its address: .*login prod --url https:/],
+    [['login', 'prod', '--key', 'k'], /^Which service is prod\?/],
     [
       ['login', 'Prod'],
       '"Prod" is not a context name: lower-case letters and digits, joined by . _ or -, at most 64.\n',
     ],
     [
-      ['login', 'prod', '--token', 'a', '--key', 'b'],
+      ['login', 'prod', '--url', 'https://usher.example.com', '--token', 'a', '--key', 'b'],
       'A context holds a token or a key, not both: give one of them.\n',
     ],
     [

@@ -35,6 +35,7 @@ test('the command line starts without loading database, identity, configuration 
     'base/grammar.ts',
     'base/ip-address.ts',
     'base/operations.ts',
+    'base/reason.ts',
     'base/trim.ts',
     'persistence/driver/refused.ts',
   ]);

@@ -6,7 +6,8 @@ import { AUDIENCE, mintWith, newSigningKey, type OidcDouble, type SigningKey, st
 import { believe, type Harness, hmac, outcome, part, rawJws } from './harness.ts';
 
 const NOT_WELL_FORMED = '401 UNAUTHENTICATED: The access token is malformed.';
-const NO_JWT = '401 UNAUTHENTICATED: The access token is not a signed JWT, and introspection is not configured.';
+const NO_JWT =
+  '401 UNAUTHENTICATED: The access token is not a signed JWT, and introspection is not configured. Let the provider issue JWT access tokens for this application, or set auth.introspectionUrl.';
 const SIGNATURE = "401 UNAUTHENTICATED: The access token's signature is invalid.";
 const UNKNOWN_KEY = "401 UNAUTHENTICATED: The access token is signed by a key that is not in the issuer's key set.";
 const ALGORITHM =

@@ -53,14 +53,14 @@ describe('real tokens of a real provider', () => {
     expect(await ask(`Bearer ${idToken}`)).toMatch(/^401 UNAUTHENTICATED/);
     expect(await ask(`Bearer ${idToken}`, start({ audience: 'panel' }))).toMatch(/^401 .* is an ID token/);
     expect(await ask(`Bearer ${refreshToken}`)).toBe(
-      '401 UNAUTHENTICATED: The access token is not a signed JWT, and introspection is not configured.',
+      '401 UNAUTHENTICATED: The access token is not a signed JWT, and introspection is not configured. Let the provider issue JWT access tokens for this application, or set auth.introspectionUrl.',
     );
   });
 
   test('an opaque token is refused without introspection, although userinfo would accept it', async () => {
     const { accessToken } = await oidc.signIn('jane', 'opaque');
     expect(await ask(`Bearer ${accessToken}`)).toBe(
-      '401 UNAUTHENTICATED: The access token is not a signed JWT, and introspection is not configured.',
+      '401 UNAUTHENTICATED: The access token is not a signed JWT, and introspection is not configured. Let the provider issue JWT access tokens for this application, or set auth.introspectionUrl.',
     );
     expect(count(PATHS.userinfo) + count(PATHS.introspection)).toBe(0);
   });
