@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { AuditRecord } from '../../src/gen/api.ts';
 import { recordAll } from '../../src/persistence/audit.ts';
 import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
@@ -15,12 +16,7 @@ overrides:
 `;
 const EMPTY = 'application: { code: billing, name: Billing }\nadmins: []\nassignments: []\noverrides: []';
 
-interface Row {
-  action: string;
-  appCode: string | null;
-  before: unknown;
-  after: unknown;
-}
+type Row = Pick<AuditRecord, 'action' | 'appCode' | 'before' | 'after'>;
 
 for (const kind of KINDS) {
   describe(`audit records by person (${kind})`, () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MAX_REASON, REASON_HEADER } from '../../src/base/reason.ts';
 import type { Route } from '../../src/gateway/route/route.ts';
 import { gatewayRoutes } from '../../src/gateway/routes.ts';
+import type { AuditRecord, ErrorBody } from '../../src/gen/api.ts';
 import { isAdministrativeWrite, nameOf } from '../matrix/expectations.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
@@ -73,7 +74,7 @@ for (const kind of KINDS) {
       const wrong: string[] = [];
       for (const route of WRITES) {
         const response = await ask(route, 'one%0Atwo');
-        const { message } = (await response.json()) as { message: string };
+        const { message } = (await response.json()) as ErrorBody;
         // A body of another form is refused before; each has one that is well formed elsewhere in this suite.
         if (response.status === 415) continue;
         const names = message.includes(REASON_HEADER) && message.includes('1 to 500 characters');
@@ -137,7 +138,7 @@ for (const kind of KINDS) {
       expect(found.body.data).toHaveLength(1);
       for (const person of ['ann', 'root']) {
         const exported = await author.get(`/api/users/${person}@example.com/export`);
-        const { audit } = exported.body as { audit: { action: string; reason: string | null }[] };
+        const { audit } = exported.body as { audit: AuditRecord[] };
         expect(audit.find(({ action }) => action === 'override.replaced')?.reason).toBe(REASON);
       }
     });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { CheckResult } from '../../src/gen/api.ts';
 import { type RunningService, startService } from '../cli/harness.ts';
 import { call } from '../grpc/support.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
@@ -71,7 +72,7 @@ async function byRest(email: string): Promise<boolean> {
     signal: AbortSignal.timeout(PATIENCE_MS),
   });
   if (answer.status !== 200) throw new Error(`REST ${answer.status}`);
-  return ((await answer.json()) as { data: { allowed: boolean } }).data.allowed;
+  return ((await answer.json()) as { data: CheckResult }).data.allowed;
 }
 
 async function byGrpc(email: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { ErrorBody } from '../../src/gen/api.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { databaseEnv } from '../support/postgres.ts';
 import { spawnScript, type Writer } from '../support/spawn-writer.ts';
@@ -77,7 +78,7 @@ describe('sends that grow', () => {
       body: JSON.stringify(body),
       ...(signal === undefined ? {} : { signal }),
     });
-    return { status: response.status, body: (await response.json()) as { code?: string; message?: string } };
+    return { status: response.status, body: (await response.json()) as Partial<ErrorBody> };
   }
 
   const grow = (key: number, signal?: AbortSignal) =>

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { ConfigError } from '../../src/config/config.ts';
 import { storableUrl } from '../../src/gateway/route/fields.ts';
+import type { Brand } from '../../src/gen/api.ts';
 import { ensurePeople } from '../../src/persistence/people/people.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
@@ -42,7 +43,7 @@ for (const kind of KINDS) {
       await storage?.remove();
     }, 60_000);
 
-    const list = async () => (await root.get(BRANDS)).body.data as { id: number; slug: string; isDefault: boolean }[];
+    const list = async () => (await root.get(BRANDS)).body.data as Brand[];
     const bySlug = async (slug: string) => (await list()).find((brand) => brand.slug === slug);
     const defaults = async () => (await list()).filter(({ isDefault }) => isDefault).map(({ slug }) => slug);
     const path = (answer: RestAnswer) => `${BRANDS}/${answer.body.data.id}`;

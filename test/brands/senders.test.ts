@@ -4,6 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../src/brands/sealing.ts';
 import { Senders } from '../../src/brands/senders.ts';
 import { createMailer } from '../../src/delivery/mail.ts';
+import type { Brand } from '../../src/gen/api.ts';
 import { getSetting, putSetting } from '../../src/persistence/settings.ts';
 import { ENV } from '../provider/mail/mail-world.ts';
 import { mailBody, post, signature } from '../provider/mail/provider-mails.ts';
@@ -47,7 +48,7 @@ describe.each(KINDS)('senders of brands (%s)', (kind) => {
   const make = async (slug: string, fields: Record<string, unknown> = {}) => {
     const made = await root.post(BRANDS, { slug, name: slug, smtp: { host: '127.0.0.1', port: sink.port }, ...fields });
     expect(made.status).toBe(201);
-    return made.body.data as { id: number; slug: string };
+    return made.body.data as Brand;
   };
   const choose = async (email: string, brand: string | null) =>
     await (await Rest.as(usher, email)).put('/api/profile/me', { brand });
@@ -108,7 +109,7 @@ describe.each(KINDS)('senders of brands (%s)', (kind) => {
     expect(await from('dana@example.com')).toBe('a@own.example.com');
     await choose('dana@example.com', null);
     expect(await from('dana@example.com')).toBe('a@second.example.com');
-    const brands = (await root.get(BRANDS)).body.data as { slug: string; isDefault: boolean }[];
+    const brands = (await root.get(BRANDS)).body.data as Brand[];
     expect(brands.filter(({ isDefault }) => isDefault).map(({ slug }) => slug)).toEqual(['second']);
     expect((await root.delete(`${BRANDS}/${first.id}`)).status).toBe(204);
   });
@@ -163,7 +164,7 @@ describe.each(KINDS)('senders of brands (%s)', (kind) => {
         audits: (await tx.kysely.selectFrom('audit').selectAll().execute()).length,
       }));
     const before = await state();
-    const brands = (await root.get(BRANDS)).body.data as { id: number }[];
+    const brands = (await root.get(BRANDS)).body.data as Brand[];
     expect(brands.length).toBeGreaterThan(5);
     for (const brand of brands) {
       const read = await root.get(`${BRANDS}/${brand.id}`);
@@ -367,7 +368,7 @@ describe('rotation of BRAND_SMTP_KEY', () => {
     usher = await start(fresh);
     root = await Rest.as(usher, 'admin@example.com');
     expect(await rows(usher)).toEqual(after);
-    const brands = (await root.get(BRANDS)).body.data as { id: number; slug: string }[];
+    const brands = (await root.get(BRANDS)).body.data as Brand[];
     for (const { id } of brands.filter(({ slug }) => slug !== 'default')) {
       expect((await root.post(`${BRANDS}/${id}/test-email`, { to: 'ben@example.com' })).status).toBe(200);
       expect((await sink.next()).user).toBe(LOGIN.user);

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import type { DevelopmentMail } from '../../src/gen/api.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { Rest } from '../support/rest.ts';
@@ -82,7 +83,7 @@ const send = (body: object) => root.post('/api/applications/atelier/notification
 async function mailOf(subject: string): Promise<string> {
   for (;;) {
     const answer = await fetch(`${usher.rest}/dev/mail`);
-    const { data } = (await answer.json()) as { data: { subject: string; html: string }[] };
+    const { data } = (await answer.json()) as { data: DevelopmentMail[] };
     const found = data.find((mail) => mail.subject === subject);
     if (found !== undefined) return found.html;
     await new Promise((resolve) => setTimeout(resolve, 200));

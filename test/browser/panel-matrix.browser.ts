@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import type { Matrix } from '../../src/gen/api.ts';
 import { axeFaults, overflow, settled } from './panel.ts';
 import { usePanel } from './panel-fixture.ts';
 import { administer, makeDemo, makeReader, makeWide } from './panel-world.ts';
@@ -14,15 +15,9 @@ const panels = usePanel('postgresql', async (usher) => {
   await makeWide(usher, 'wide', 500, 100);
 });
 
-interface MatrixAnswer {
-  readonly permissions: readonly { readonly id: number; readonly code: string }[];
-  readonly roles: readonly { readonly id: number; readonly code: string }[];
-  readonly levels: readonly { readonly roleId: number; readonly permissionId: number; readonly accessLevel: string }[];
-}
-
 /** What the service holds in a cell. */
 async function held(role: string, permission: string): Promise<string | null> {
-  const matrix = (await administer(panels.usher, 'GET /api/applications/atelier/matrix')) as MatrixAnswer;
+  const matrix = (await administer(panels.usher, 'GET /api/applications/atelier/matrix')) as Matrix;
   const roleId = matrix.roles.find(({ code }) => code === role)?.id;
   const permissionId = matrix.permissions.find(({ code }) => code === permission)?.id;
   const found = matrix.levels.find((level) => level.roleId === roleId && level.permissionId === permissionId);

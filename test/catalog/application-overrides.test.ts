@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ApplicationOverrides } from '../../src/catalog/application-overrides.ts';
+import type { Override } from '../../src/gen/api.ts';
 import { KINDS } from '../support/databases.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
@@ -51,14 +52,7 @@ const MANY = JSON.stringify({
 const PATH = '/api/applications/billing/overrides';
 const DELETE = `${PATH}/delete`;
 
-interface Item {
-  email: string;
-  resourceType: string;
-  resourceId: string;
-  permission: string;
-  granted: boolean;
-  accessLevel: string | null;
-}
+type Item = Omit<Override, 'createdAt'>;
 
 const keyOf = ({ email, resourceType, resourceId, permission }: Item) => ({
   email,

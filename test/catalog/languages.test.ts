@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { seed } from '../../src/catalog/seed.ts';
+import type { Language } from '../../src/gen/api.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -66,7 +67,7 @@ for (const kind of KINDS) {
     test('a start adds the languages of a later version once, and never again', async () => {
       const added = "('pt-br', 'no', 'zh-hans', 'zh-hant', 'ja', 'ko', 'ar', 'he', 'hi', 'fil', 'vi', 'th', 'id')";
       const fallbacks = async () => {
-        const { data } = (await ada.get(PATH)).body as { data: { code: string; fallback: string | null }[] };
+        const { data } = (await ada.get(PATH)).body as { data: Language[] };
         return Object.fromEntries(data.map(({ code, fallback }) => [code, fallback]));
       };
       const before = await fallbacks();

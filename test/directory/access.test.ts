@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { Level } from '../../src/engine/types.ts';
+import type { Access } from '../../src/gen/api.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type AppRows, insertApplication, insertOverride, insertUserRole, personId } from '../support/rows.ts';
@@ -126,8 +127,7 @@ for (const kind of KINDS) {
 
     test('access equals Effective in each application', async () => {
       for (const email of [ADA, BOSS, STRANGER]) {
-        for (const { code, permissions } of ((await own(email)).body as { applications: (typeof SHOP)[] })
-          .applications) {
+        for (const { code, permissions } of ((await own(email)).body as Access).applications) {
           const subject = { email, app: code, resourceType: '', resourceId: '' };
           const { items } = await usher.app.engine.effective(subject);
           const held = items.filter(({ granted }) => granted).map((item) => item.code);

@@ -1,6 +1,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { CheckResult } from '../../src/gen/api.ts';
 import {
   Authorization,
   CheckRequestSchema,
@@ -88,7 +89,7 @@ describe('the doors for proxies', () => {
       headers: { ...key, 'content-type': 'application/json' },
       body: JSON.stringify({ email, ...question }),
     });
-    return ((await response.json()) as { data: { allowed: boolean } }).data.allowed;
+    return ((await response.json()) as { data: CheckResult }).data.allowed;
   };
   const byStatus = async ({ app, ...query }: Question, headers: Record<string, string>): Promise<boolean> => {
     const { status } = await fetch(

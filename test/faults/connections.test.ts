@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { createLogger } from '../../src/base/telemetry.ts';
+import type { ErrorBody } from '../../src/gen/api.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { accept, insertType, settled, stateOf, until } from '../delivery/rows.ts';
 import { call } from '../grpc/support.ts';
@@ -66,7 +67,7 @@ async function overConnect(): Promise<string> {
     headers: { 'content-type': 'application/json', ...key() },
     body: JSON.stringify(question),
   });
-  return `${response.status} ${((await response.json()) as { code?: string }).code ?? 'answered'}`;
+  return `${response.status} ${((await response.json()) as Partial<ErrorBody>).code ?? 'answered'}`;
 }
 
 /** A pooler takes connections all the same, and says at the first statement what it was told. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, credentials, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { CheckResult, ErrorBody } from '../../src/gen/api.ts';
 import { call } from '../grpc/support.ts';
 import type { Operation } from '../oracle/rows.ts';
 import { carryOut } from '../support/carry-out.ts';
@@ -76,7 +77,7 @@ async function check({ usher }: Instance, email: string, minRevision?: string) {
     },
     body: JSON.stringify({ email, app: 'shop', permission: 'read' }),
   });
-  const body = (await response.json()) as { data?: { allowed: boolean }; details?: { code?: string } };
+  const body = (await response.json()) as Partial<ErrorBody> & { data?: CheckResult };
   return {
     status: response.status,
     allowed: body.data?.allowed,

@@ -1,4 +1,5 @@
 import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import type { CheckResult, ErrorBody } from '../../src/gen/api.ts';
 import { call } from '../grpc/support.ts';
 import { Rest } from '../support/rest.ts';
 import type { RunningUsher } from '../support/usher.ts';
@@ -95,7 +96,7 @@ export class Load {
       headers: { 'content-type': 'application/json', 'x-internal-api-key': this.#usher.app.localKey ?? '' },
       body: JSON.stringify(question),
     });
-    const body = (await response.json()) as { data?: { allowed: boolean }; code?: string };
+    const body = (await response.json()) as Partial<ErrorBody> & { data?: CheckResult };
     if (response.status === 200) return body.data?.allowed === true ? 'allowed' : 'denied';
     return `${response.status} ${body.code}`;
   }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import type { CheckResult } from '../../src/gen/api.ts';
 import type { Operation } from '../oracle/rows.ts';
 import { median, ReplicaWorld } from '../scale/replica-world.ts';
 import { type PostgresServer, SERVER_VARIABLE, startPostgres } from '../support/postgres.ts';
@@ -36,7 +37,7 @@ async function check(email: string, minRevision?: string) {
     },
     body: JSON.stringify({ email, app: 'shop', permission: 'read' }),
   });
-  const { data } = (await response.json()) as { data?: { allowed: boolean } };
+  const { data } = (await response.json()) as { data?: CheckResult };
   const revision = response.headers.get('usher-revision') ?? '';
   return { status: response.status, allowed: data?.allowed, revision, ms: performance.now() - began };
 }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
+import type { CheckResult, ErrorBody } from '../../src/gen/api.ts';
 import { migrate, openDatabase } from '../../src/persistence/open.ts';
 import { call } from '../grpc/support.ts';
 import type { Operation } from '../oracle/rows.ts';
@@ -59,11 +60,7 @@ async function request(method: string, path: string, body?: unknown, headers: Re
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const answer = (await response.json()) as {
-    data?: { allowed?: boolean };
-    code?: string;
-    details?: { code?: string };
-  };
+  const answer = (await response.json()) as Partial<ErrorBody> & { data?: CheckResult };
   return { ...answer, status: response.status, revision: response.headers.get('usher-revision') };
 }
 

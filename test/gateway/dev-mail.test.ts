@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { Mailbox } from '../../src/delivery/mailbox.ts';
 import type { ComposedMail } from '../../src/delivery/message.ts';
+import type { DevelopmentMail } from '../../src/gen/api.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
@@ -48,7 +49,7 @@ describe('the development mailbox', () => {
   const ask = (path: string, accept: string) => fetch(usher.rest + path, { headers: { accept }, redirect: 'manual' });
   const subjects = async (query: string) => {
     const answer = await ask(`/dev/mail${query}`, 'application/json');
-    return ((await answer.json()) as { data: { subject: string }[] }).data.map(({ subject }) => subject);
+    return ((await answer.json()) as { data: DevelopmentMail[] }).data.map(({ subject }) => subject);
   };
 
   test.each([

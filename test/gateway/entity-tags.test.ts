@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { namesState } from '../../src/base/entity-tag.ts';
+import type { Role } from '../../src/gen/api.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { freePort } from '../support/postgres.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -44,7 +45,7 @@ describe('sets behind a proxy that compresses', () => {
     const text = JSON.stringify({ application: { code: 'shop', name: 'Shop' }, permissions, roles });
     await usher.app.manifests.apply(text, { actor: 'cli' });
     const listed = await fetch(`${usher.rest}/api/applications/shop/roles`, { headers: { authorization } });
-    role = ((await listed.json()) as { data: [{ id: number }] }).data[0].id;
+    role = ((await listed.json()) as { data: [Role] }).data[0].id;
   }, 60_000);
   afterAll(async () => {
     if (nginx !== undefined && nginx.exitCode === null) {

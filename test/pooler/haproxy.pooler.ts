@@ -6,6 +6,7 @@ import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import type { CheckResult } from '../../src/gen/api.ts';
 import { SHOP } from '../faults/shop.ts';
 import type { Operation } from '../oracle/rows.ts';
 import { carryOut } from '../support/carry-out.ts';
@@ -140,7 +141,7 @@ async function isAllowed({ app, rest }: RunningUsher, email: string, minRevision
     body: JSON.stringify({ email, app: 'shop', permission: 'read' }),
   });
   if (response.status !== 200) throw new CheckRefused(`${response.status} ${await response.text()}`);
-  return ((await response.json()) as { data: { allowed: boolean } }).data.allowed;
+  return ((await response.json()) as { data: CheckResult }).data.allowed;
 }
 
 class CheckRefused extends Error {}

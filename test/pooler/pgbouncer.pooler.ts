@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
+import type { CheckResult } from '../../src/gen/api.ts';
 import { MIGRATIONS } from '../../src/persistence/migrations/list.ts';
 import { migrate } from '../../src/persistence/open.ts';
 import { SHOP } from '../faults/shop.ts';
@@ -65,7 +66,7 @@ async function check({ app, rest }: RunningUsher, minRevision = ''): Promise<{ s
     },
     body: JSON.stringify({ email: ADA, app: 'shop', permission: 'read' }),
   });
-  const { data } = (await response.json()) as { data?: { allowed: boolean } };
+  const { data } = (await response.json()) as { data?: CheckResult };
   return { status: response.status, ...data };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import type { ProviderEvents } from '../../src/gen/api.ts';
 import { type NewProviderEvent, noteEvent } from '../../src/provider/events.ts';
 import { forEachDatabase, KINDS } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
@@ -9,12 +10,6 @@ import { IDP, mailBody, post, signature } from './mail/provider-mails.ts';
 
 const PATH = '/api/idp/admin/events';
 
-interface Shown {
-  events: { source: string; eventType: string | null; outcome: string; reason: string | null; email: string | null }[];
-  fallbacks: { eventType: string; reason: string; count: number }[];
-  unknownOrganizations: { orgId: string | null; count: number }[];
-}
-
 describe.each(KINDS)('events of the webhook (%s)', (kind) => {
   const world = useWorld({ kind });
   const secret = { 'x-webhook-secret': WEBHOOK_SECRETS[0] };
@@ -22,7 +17,7 @@ describe.each(KINDS)('events of the webhook (%s)', (kind) => {
     const body = { eventType, orgId: '100', user: { email: 'Ada@example.com' }, eventId };
     return world.nobody.send('POST', '/api/idp/webhook', body, secret);
   };
-  const read = async (): Promise<Shown> => (await world.root.get(PATH)).body.data;
+  const read = async (): Promise<ProviderEvents> => (await world.root.get(PATH)).body.data;
 
   test('events are listed with their outcomes, the newest first', async () => {
     for (const _ of [1, 2]) expect((await tell('user.created', 'e-1')).status).toBe(200);
@@ -62,7 +57,7 @@ describe.each(KINDS)("events of the provider's mails (%s)", (kind) => {
       expect((await world.send({ args: { orgID: '404' }, url: `${IDP}/x` })).status).toBe(422);
     }
     const answer = await root.get(PATH);
-    const { events, fallbacks, unknownOrganizations } = answer.body.data as Shown;
+    const { events, fallbacks, unknownOrganizations } = answer.body.data as ProviderEvents;
     expect(events.map(({ outcome, reason }) => [outcome, reason])).toEqual([
       ['failed', 'UNKNOWN_ORGANIZATION'],
       ['failed', 'UNKNOWN_ORGANIZATION'],

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../src/brands/sealing.ts';
+import type { ErrorBody } from '../../src/gen/api.ts';
 import { KINDS } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import type { RunningUsher } from '../support/usher.ts';
@@ -82,7 +83,7 @@ for (const kind of KINDS) {
           headers,
           body,
         });
-        return ((await response.json()) as { details: { code: string } }).details.code;
+        return ((await response.json()) as ErrorBody).details?.code;
       };
       expect(await send('k'.repeat(36))).toBe('SIGNATURE_INVALID');
       // Past the signature: no brand carries the organization.

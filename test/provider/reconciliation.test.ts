@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import type { Reconciliation } from '../../src/gen/api.ts';
 import { KINDS } from '../support/databases.ts';
 import type { Call, Instead } from '../support/provider/double.ts';
 import type { UserRow } from '../support/provider/state.ts';
@@ -115,7 +116,7 @@ for (const kind of KINDS) {
         200,
         { outcome: 'done', dryRun: true, users: 13, found, applied: NOTHING },
       ]);
-      const { changes } = rehearsed.body.data as { changes: { email: string; event: string }[] };
+      const { changes } = rehearsed.body.data as Reconciliation;
       expect(changes.map(({ email, event }) => `${event} ${email.split('@')[0]}`).sort()).toEqual([
         'user.created new',
         'user.created p5',

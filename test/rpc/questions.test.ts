@@ -5,6 +5,7 @@ import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/conn
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { GrpcStatus, UsherError } from '../../src/base/errors.ts';
 import { Level } from '../../src/engine/types.ts';
+import type { ErrorBody } from '../../src/gen/api.ts';
 import {
   BatchCheckRequestSchema,
   BatchCheckResponseSchema,
@@ -201,7 +202,7 @@ describe('on the wire', () => {
       body: JSON.stringify({ checks: [{ app: 'shop' }, { app: 'shop', resource: 'page:7' }] }),
     });
     expect(response.status).toBe(400);
-    expect(((await response.json()) as { message: string }).message).toContain('checks[1]');
+    expect(((await response.json()) as ErrorBody).message).toContain('checks[1]');
   });
 
   test('an explanation without its question is refused', async () => {

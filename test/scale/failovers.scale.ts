@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { CheckResult } from '../../src/gen/api.ts';
 import { SHOP } from '../faults/shop.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createDatabase } from '../support/postgres.ts';
@@ -94,7 +95,7 @@ async function ask(which: number, email: string): Promise<void> {
     headers: { 'content-type': 'application/json', 'x-internal-api-key': app.localKey ?? '' },
     body: JSON.stringify({ email, app: 'shop', permission: 'read' }),
   });
-  const body = (await response.json()) as { data?: { allowed: boolean } };
+  const body = (await response.json()) as { data?: CheckResult };
   if (response.status !== 200) {
     count(unanswered, `${response.status}`);
     return;

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
+import type { Role } from '../../src/gen/api.ts';
 import { openLocalIssuer } from '../../src/identity/local-issuer.ts';
 import { startService, usherProcess } from '../cli/harness.ts';
 import { call, FRONT } from '../grpc/support.ts';
@@ -176,7 +177,7 @@ test(
     };
     await send(first, 'POST', '/api/manifests/apply', shop, { authorization: token });
     const listed = await fetch(`${first.url}/api/applications/shop/roles`, { headers: { authorization: token } });
-    const [{ id: role }] = ((await listed.json()) as { data: [{ id: number }] }).data;
+    const [{ id: role }] = ((await listed.json()) as { data: [Role] }).data;
     await pause(1000);
 
     const running = Promise.all([

@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../../src/brands/sealing.ts';
 import { gatewayRoutes } from '../../../src/gateway/routes.ts';
+import type { DevelopmentMail, Template } from '../../../src/gen/api.ts';
 import { SecretKey } from '../../../src/identity/secret-key.ts';
 import { putSetting } from '../../../src/persistence/settings.ts';
 import { createStorage, KINDS } from '../../support/databases.ts';
@@ -182,12 +183,9 @@ describe('the e-mail endpoint after a restart', () => {
       const { body, code } = mailBody({ eventType: 'session.otp.email.challenged' });
       const answer = await post(second.rest, body, signature(body));
       const root = await Rest.as(second, 'admin@example.com');
-      const templates = (await root.get('/api/applications/auth/templates')).body.data as {
-        key: string;
-        locale: string;
-      }[];
+      const templates = (await root.get('/api/applications/auth/templates')).body.data as Template[];
       const list = await fetch(`${second.rest}/dev/mail`);
-      const { data } = (await list.json()) as { data: { id: string }[] };
+      const { data } = (await list.json()) as { data: DevelopmentMail[] };
       const path = `/dev/mail/${data[0]?.id}`;
       const shown = await fetch(second.rest + path);
       const page = await shown.text();

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import { createLogger } from '../../../src/base/telemetry.ts';
+import type { NotificationType } from '../../../src/gen/api.ts';
 import type { Tx } from '../../../src/persistence/database.ts';
 import { createStorage, type Kind, type TestStorage } from '../../support/databases.ts';
 import { Rest } from '../../support/rest.ts';
@@ -57,10 +58,7 @@ export class MailWorld {
     });
     expect(made.status).toBe(201);
     // The seed is in Czech; the example's English is what these tests read.
-    const types = (await root.get('/api/applications/auth/notification-types')).body.data as {
-      id: number;
-      code: string;
-    }[];
+    const types = (await root.get('/api/applications/auth/notification-types')).body.data as NotificationType[];
     const notificationTypeId = types.find(({ code }) => code === 'auth_idp')?.id;
     for (const variant of JSON.parse(readFileSync('examples/auth-emails-en.json', 'utf8')) as object[]) {
       const added = await root.post('/api/applications/auth/templates', { notificationTypeId, ...variant });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { ErrorBody } from '../../../src/gen/api.ts';
 import { Rest } from '../../support/rest.ts';
 import { startSmtp } from '../../support/smtp.ts';
 import { useMailWorld } from './mail-world.ts';
@@ -48,7 +49,7 @@ describe('the signature headers of the default', () => {
       headers: all,
       body,
     });
-    return [answer.status, ((await answer.json()) as { details?: { code: string } }).details?.code];
+    return [answer.status, ((await answer.json()) as Partial<ErrorBody>).details?.code];
   };
 
   test("a signature is taken from either header, and the provider's own counts", async () => {

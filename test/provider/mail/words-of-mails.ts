@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from '@jest/globals';
+import type { Template } from '../../../src/gen/api.ts';
 import { ensurePeople } from '../../../src/persistence/people/people.ts';
 import { Rest } from '../../support/rest.ts';
 import type { MailWorld } from './mail-world.ts';
@@ -156,11 +157,7 @@ export function testWords(world: MailWorld): void {
       '<style>@import url("https://cdn.example.org/a.css");</style><p>1 < 2 {{ firstName }}</p>',
     ].join('\n');
     const root = await Rest.as(world.usher, 'admin@example.com');
-    const templates = (await root.get('/api/applications/auth/templates')).body.data as {
-      id: number;
-      key: string;
-      locale: string;
-    }[];
+    const templates = (await root.get('/api/applications/auth/templates')).body.data as Template[];
     const { id } = templates.find(({ key, locale }) => key === 'account_activation' && locale === 'en') ?? { id: 0 };
     expect((await root.put(`/api/applications/auth/templates/${id}`, { html, text: null })).status).toBe(200);
     const sent = await send({
