@@ -6,8 +6,8 @@ export const DRY_RUNS: readonly Mutant[] = [
   mutant(
     'a dry run is committed',
     'persistence/transactions.ts',
-    'return await fn({ kysely: trx });\n      } finally {\n        await this.#rollback(trx);\n      }',
-    'const made = await fn({ kysely: trx });\n        await connection.commit(trx);\n        return made;\n      } catch (error) {\n        await this.#rollback(trx);\n        throw error;\n      }',
+    'return await fn(this.#tx(trx));\n      } finally {\n        await this.#rollback(trx);\n      }',
+    'const made = await fn(this.#tx(trx));\n        await connection.commit(trx);\n        return made;\n      } catch (error) {\n        await this.#rollback(trx);\n        throw error;\n      }',
     'catalog/dry-runs',
   ),
   mutant(

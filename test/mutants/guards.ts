@@ -147,8 +147,8 @@ export const GUARDS: readonly Mutant[] = [
   mutant(
     'two SuperAdmins can remove each other at once',
     'persistence/people/superadmins.ts',
-    ".orderBy('person_id').forUpdate().execute()",
-    ".orderBy('person_id').execute()",
+    ".orderBy('personId').forUpdate().execute()",
+    ".orderBy('personId').execute()",
     'directory/users',
   ),
   mutant(
