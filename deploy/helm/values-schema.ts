@@ -110,7 +110,7 @@ export function valuesSchema(): Schema {
         annotations: labels('Its annotations.'),
       }),
       config: config(
-        'Configuration of gateway, rpc, worker and migrate by [variable](../../../docs/operations/configuration.md), without secrets. `AUTH_ISSUER` and `AUTH_AUDIENCE` are required.',
+        'Configuration of gateway, rpc, worker and migrate by [variable](../../../docs/operations/configuration.md), without secrets. `AUTH_ISSUER` and `AUTH_AUDIENCE` are required, with the gateway also `PUBLIC_URL`.',
       ),
       secrets: secrets(
         SECRETS.filter((name) => name !== 'UPSTREAM_KEY'),

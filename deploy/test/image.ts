@@ -19,6 +19,7 @@ const HTTP_PORT = '18080';
 const PRODUCTION = {
   AUTH_ISSUER: 'https://idp.example.com',
   AUTH_AUDIENCE: 'usher',
+  PUBLIC_URL: 'https://usher.example.com',
   INTERNAL_API_KEY: 'billing:check:0123456789abcdef01234567',
   SUPERADMINS: 'ada@example.com',
 };

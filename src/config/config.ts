@@ -256,7 +256,15 @@ function* serviceProblems(config: Config, values: Values): Generator<Problem> {
   const push = [config.push.publicKey, config.push.privateKey, config.push.subject].filter((value) => value !== null);
   if (push.length !== 0 && push.length !== 3)
     yield ['push.publicKey', 'push.publicKey, push.privateKey and push.subject go together'];
-  if (config.publicUrl === null && config.production) yield ['publicUrl', 'is required when http.port is 0'];
+  if (config.publicUrl === null && config.production) {
+    const isGateway = config.roles.includes('gateway');
+    yield [
+      'publicUrl',
+      isGateway
+        ? 'is required in production: links in mails and the panel lead there'
+        : 'is required when http.port is 0',
+    ];
+  }
 }
 
 function* tokenProblems(config: Config, values: Values): Generator<Problem> {

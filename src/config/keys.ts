@@ -18,14 +18,23 @@ export const KEYS = keys({
     default: '.usher',
     about: 'The directory of the embedded database and of the secrets that a development start generates.',
   }),
+  roles: key(kind.filled(kind.role), {
+    variable: 'USHER_ROLES',
+    default: ['rpc', 'gateway', 'worker'],
+    about: 'The roles of this process.',
+  }),
   publicUrl: key(kind.ownOrigin, {
     example: 'https://usher.example.com',
     default: (before) => {
+      const roles = before.roles as readonly string[];
+      if (before.production && before['upstream.address'] === null && roles.includes('gateway')) return null;
       const scheme = before['http.tls.cert'] === null ? 'http' : 'https';
       return before['http.port'] === 0 ? null : `${scheme}://localhost:${String(before['http.port'])}`;
     },
-    otherwise: '`http://localhost:{http.port}`; https with `http.tls.cert`',
-    about: 'The URL of the gateway for people and browsers: the base of every link. Without a path, query or fragment.',
+    otherwise:
+      '`http://localhost:{http.port}`; https with `http.tls.cert`; in production, where the gateway runs: none',
+    about:
+      'The URL of the gateway for people and browsers: the base of every link. Without a path, query or fragment. Required in production where the gateway runs.',
   }),
   'cors.origins': key(kind.origins, {
     example: 'https://panel.example.com,https://app.example.com',
@@ -276,11 +285,6 @@ export const KEYS = keys({
     default: [],
     otherwise: 'none; outside production loopback',
     about: "Origins whose `listEndpoint` may be called with an administrator's token.",
-  }),
-  roles: key(kind.filled(kind.role), {
-    variable: 'USHER_ROLES',
-    default: ['rpc', 'gateway', 'worker'],
-    about: 'The roles of this process.',
   }),
   'cache.megabytes': key(kind.whole(8, 65_536), {
     default: 64,

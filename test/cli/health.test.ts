@@ -81,6 +81,7 @@ describe('usher health', () => {
       DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/nowhere',
       AUTH_ISSUER: 'https://idp.example.com',
       AUTH_AUDIENCE: 'usher',
+      PUBLIC_URL: 'https://usher.example.com',
       INTERNAL_API_KEY: 'billing:check:0123456789abcdef01234567',
     };
     expect(await usher(['health'], { env })).toMatchObject({ code: 0, stdout: 'ready: yes\n' });

@@ -23,6 +23,7 @@ const PRODUCTION = {
   NODE_ENV: 'production',
   AUTH_ISSUER: 'https://idp.example.com',
   AUTH_AUDIENCE: 'usher',
+  PUBLIC_URL: 'https://usher.example.com',
   INTERNAL_API_KEY: 'a-key-of-more-than-24-characters',
 };
 
@@ -181,7 +182,8 @@ describe('faults', () => {
   test('open checks and the local issuer require development with every listener on loopback', () => {
     const required = ['auth.audience', 'auth.issuer', 'internal.apiKeys'];
     const production = { NODE_ENV: 'production', DATABASE_EMBEDDED: 'true' };
-    expect(Object.keys(faultsOf({ env: production })).sort()).toEqual(required);
+    // Links need a place to lead to wherever people may come from.
+    expect(Object.keys(faultsOf({ env: production })).sort()).toEqual([...required, 'publicUrl']);
     for (const env of [{ HTTP_HOST: '0.0.0.0' }, { GRPC_HOST: '::' }, { OPS_HOST: '10.0.0.1', OPS_PORT: '9090' }]) {
       expect(Object.keys(faultsOf({ env })).sort()).toEqual(required);
     }

@@ -106,6 +106,7 @@ const PROMISED: Readonly<Record<string, Row>> = {
     'http://localhost:8080/api/idp/notifications/email',
     'https://u.example.com/mail',
     'https://u.example.com/mail',
+    { inProduction: 'https://usher.example.com/api/idp/notifications/email' },
   ),
   'idp.notificationAppCode': row('IDP_NOTIFICATION_APP_CODE', 'auth', 'mails', 'mails'),
   'idp.notificationSigningKey': row('IDP_NOTIFICATION_SIGNING_KEY', null, 'a-signing-key', 'a-signing-key'),
@@ -159,7 +160,7 @@ const rows = Object.entries(PROMISED);
 
 const ENV = Object.fromEntries(rows.map(([, { variable, given }]) => [variable, given]));
 /** What production cannot do without; their own defaults are not looked at. */
-const REQUIRED = ['database.url', 'auth.issuer', 'auth.audience', 'internal.apiKeys'];
+const REQUIRED = ['database.url', 'auth.issuer', 'auth.audience', 'internal.apiKeys', 'publicUrl'];
 const PRODUCTION = {
   NODE_ENV: 'production',
   ...Object.fromEntries(REQUIRED.map((key) => [PROMISED[key]?.variable ?? '', PROMISED[key]?.given])),

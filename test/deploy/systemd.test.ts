@@ -24,7 +24,13 @@ test('usher.service starts with the variables that it sets and the secrets that 
       .map(([name, value]) => [name, { text: SECRETS[value.slice(3)] ?? '' }] as const),
   );
   expect(secretFiles.size).toBe(loaded.length);
-  const env = { ...Object.fromEntries(set), AUTH_ISSUER: 'https://idp.example.com', AUTH_AUDIENCE: 'usher' };
+  // What stands in /etc/usher/usher.env.
+  const own = {
+    AUTH_ISSUER: 'https://idp.example.com',
+    AUTH_AUDIENCE: 'usher',
+    PUBLIC_URL: 'https://usher.example.com',
+  };
+  const env = { ...Object.fromEntries(set), ...own };
   const config = toConfig({ env, secretFiles }, CONFIG_CHECKS);
   expect(config).toMatchObject({ production: true, database: { url: SECRETS['database-url'] }, ops: { port: 9090 } });
   expect(config.internal.apiKeys).toEqual([SECRETS['internal-api-key']]);
@@ -34,7 +40,13 @@ test('usher.service is given longer than a shutdown takes', () => {
   const stopMs = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) * 1000;
   const env = { NODE_ENV: 'production', DATABASE_URL: 'postgresql://usher@db.internal/usher' };
   const { shutdown } = toConfig({
-    env: { ...env, AUTH_ISSUER: 'https://idp.example.com', AUTH_AUDIENCE: 'usher', INTERNAL_API_KEY: 'a'.repeat(24) },
+    env: {
+      ...env,
+      AUTH_ISSUER: 'https://idp.example.com',
+      AUTH_AUDIENCE: 'usher',
+      PUBLIC_URL: 'https://usher.example.com',
+      INTERNAL_API_KEY: 'a'.repeat(24),
+    },
   });
   expect(stopMs).toBeGreaterThanOrEqual(shutdown.noticeMs + 25_000);
 });
