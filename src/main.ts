@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** The only reader of the process: arguments, environment, streams, signals, exit code. */
 
-import { readFileSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { Io } from './cli/io.ts';
 // Before everything else, which is therefore imported later.
@@ -9,10 +8,7 @@ import './compile-cache.js';
 
 const { run } = await import('./cli/program.ts');
 const { systemClock } = await import('./base/clock.ts');
-
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
+const { product } = await import('./base/product.ts');
 
 /** The time in which the process of a closed service must end by itself. */
 const EXIT_MS = 1000;
@@ -66,7 +62,7 @@ const io: Io = {
   serve: async (options) => (await import('./app/serve.ts')).serve(options),
   demo: async (options) => (await import('./app/demo.ts')).demonstrate(options),
   doctor: async (options) => (await import('./app/doctor/doctor.ts')).examine(options),
-  version,
+  version: product().version,
   clock: systemClock,
 };
 

@@ -19,6 +19,7 @@ const world = useWorld({
     defineRoute({
       ...shared,
       path: '/t/large',
+      operation: 'tried1',
       summary: 'Much',
       headers: ['if-none-match'],
       response: z.string(),
@@ -27,6 +28,7 @@ const world = useWorld({
     defineRoute({
       ...shared,
       path: '/t/bytes/:count',
+      operation: 'tried2',
       summary: 'So many bytes of JSON',
       params: z.strictObject({ count: z.coerce.number() }),
       response: z.string(),
@@ -35,6 +37,7 @@ const world = useWorld({
     defineRoute({
       ...shared,
       path: '/t/secret',
+      operation: 'tried3',
       summary: 'Much, with a token',
       holdsSecret: true,
       response: z.string(),
@@ -43,6 +46,7 @@ const world = useWorld({
     defineRoute({
       ...shared,
       path: '/t/lines',
+      operation: 'tried4',
       summary: 'Much, behind progress',
       envelope: successDataWithProgress,
       response: z.string(),

@@ -47,6 +47,7 @@ export const exampleRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/t/things/:id',
+    operation: 'tried1',
     tag: 'Operations',
     summary: 'A thing',
     guard: open,
@@ -63,6 +64,7 @@ export const exampleRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
     path: '/t/things',
+    operation: 'tried2',
     tag: 'Operations',
     summary: 'Make a thing',
     guard: key('check'),
@@ -78,6 +80,7 @@ export const exampleRoutes: readonly Route[] = [
   defineRoute({
     method: 'delete',
     path: '/t/things/:id',
+    operation: 'tried3',
     tag: 'Operations',
     summary: 'Remove a thing',
     guard: superAdmin,
@@ -90,6 +93,7 @@ export const exampleRoutes: readonly Route[] = [
   defineRoute({
     method: 'put',
     path: '/t/apps/:appCode',
+    operation: 'tried4',
     tag: 'Operations',
     summary: 'Change an application',
     guard: applicationLevel('edit'),
@@ -108,6 +112,7 @@ export const exampleRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/t/me',
+    operation: 'tried5',
     tag: 'Operations',
     summary: 'Who am I',
     guard: signedIn,
@@ -119,6 +124,7 @@ export const exampleRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
     path: '/t/broken',
+    operation: 'tried6',
     tag: 'Operations',
     summary: 'Fails with what nobody should see',
     guard: open,
@@ -132,6 +138,7 @@ export const exampleRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/t/wait',
+    operation: 'tried7',
     tag: 'Operations',
     summary: 'Waits to be released',
     guard: open,
@@ -147,6 +154,7 @@ export const exampleRoutes: readonly Route[] = [
   defineRoute({
     method: 'put',
     path: '/t/wait',
+    operation: 'tried8',
     tag: 'Operations',
     summary: 'Changes something, once released',
     guard: open,
@@ -164,6 +172,7 @@ export const exampleRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/t/text',
+    operation: 'tried9',
     tag: 'Operations',
     summary: 'Text',
     guard: open,
@@ -176,6 +185,7 @@ export const exampleRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/t/stream',
+    operation: 'tried10',
     tag: 'Operations',
     summary: 'A stream',
     guard: open,
@@ -190,6 +200,7 @@ export const exampleRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
     path: '/t/long',
+    operation: 'tried11',
     tag: 'Operations',
     summary: 'Reports progress',
     guard: open,

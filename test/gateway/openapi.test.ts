@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ERROR_TABLE } from '../../src/base/errors.ts';
+import { product } from '../../src/base/product.ts';
 import { type OpenApiDocument, openApiDocument } from '../../src/gateway/openapi/document.ts';
 import { bare, noContent, successData } from '../../src/gateway/route/envelopes.ts';
 import { key, open, signedIn } from '../../src/gateway/route/guards.ts';
@@ -11,7 +12,7 @@ import { ask, useWorld } from './fixture.ts';
 
 const world = useWorld({ services: { developmentSignIn: { code: 'code' } } });
 const routes = gatewayRoutes({ production: true });
-const document = await openApiDocument(routes, '1.0');
+const document = await openApiDocument(routes, product().version);
 
 const pathOf = (route: Route): string => route.path.replaceAll(/:(\w+)/g, '{$1}');
 
@@ -43,7 +44,7 @@ describe('the OpenAPI document', () => {
     expect(reply.status).toBe(200);
     expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(reply.json).toEqual(
-      JSON.parse(JSON.stringify(await openApiDocument(gatewayRoutes({ production: false }), '1.0'))),
+      JSON.parse(JSON.stringify(await openApiDocument(gatewayRoutes({ production: false }), product().version))),
     );
     for (const [path, methods] of Object.entries((reply.json as OpenApiDocument).paths)) {
       for (const method of Object.keys(methods)) {
@@ -55,7 +56,7 @@ describe('the OpenAPI document', () => {
   });
 
   test('the OpenAPI document is valid 3.1, with resolving references and path parameters', () => {
-    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'Usher', version: '1.0' } });
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'Usher', version: expect.stringMatching(/^\d+\.\d+\.\d+$/) } });
     for (const [at, value] of walk(document)) {
       if (at.endsWith('/$ref')) expect([at, typeof resolve(String(value))]).toEqual([at, 'object']);
       expect(at).not.toMatch(/\/\$(schema|defs)$/);
@@ -65,6 +66,7 @@ describe('the OpenAPI document', () => {
       for (const operation of Object.values(methods)) {
         expect(ids.has(operation.operationId)).toBe(false);
         ids.add(operation.operationId);
+        expect(operation.operationId).toMatch(/^[a-z][a-z]+([A-Z][a-z]+)*$/);
         expect(operation.summary).toMatch(/^[A-Z].*[^.]$/);
         expect(operation.description).toMatch(/\.$/);
         const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
@@ -203,12 +205,26 @@ describe('the OpenAPI document', () => {
 });
 
 describe('building the documentation', () => {
-  const base = { method: 'post', tag: 'Operations', summary: 'Try', guard: open, status: 200 } as const;
+  const base = {
+    method: 'post',
+    operation: 'try',
+    tag: 'Operations',
+    summary: 'Try',
+    guard: open,
+    status: 200,
+  } as const;
 
   test('shared schemas become components, and two under one name are a fault', async () => {
     const named = (id: string, more: object = {}) => z.object({ id: z.int(), ...more }).meta({ id });
     const route = (path: `/${string}`, schema: z.ZodType): Route =>
-      defineRoute({ ...base, path, envelope: successData, response: z.array(schema), handle: () => [] });
+      defineRoute({
+        ...base,
+        path,
+        operation: `try${path.slice(1)}`,
+        envelope: successData,
+        response: z.array(schema),
+        handle: () => [],
+      });
     const Thing = named('TestThing');
     const made = await openApiDocument([route('/a', Thing), route('/b', Thing)], '1');
     const { schemas } = made.components as { schemas: Record<string, unknown> };

@@ -12,6 +12,7 @@ function route(method: Method, path: `/${string}`): Route {
   return defineRoute({
     method,
     path,
+    operation: 'answerPattern',
     tag: 'Operations',
     summary: path,
     guard: open,

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { usherCommand } from '../../base/command.ts';
 import { addressText, type ListenAddress, reachableText, socketState } from '../../base/listening.ts';
+import { product } from '../../base/product.ts';
 import { expiryOf } from '../../base/tls.ts';
 import type { Config } from '../../config/config.ts';
 import { doorsOf, isOpenHere } from '../../config/listeners.ts';
@@ -24,10 +25,9 @@ export function fits(version: string, engines: string): boolean {
   });
 }
 
-export async function checkNode(to: Findings): Promise<void> {
+export function checkNode(to: Findings): void {
   const { node } = process.versions;
-  const text = await readFile(new URL('../../../package.json', import.meta.url), 'utf8');
-  const { engines } = JSON.parse(text) as { engines: { node: string } };
+  const { engines } = product();
   if (fits(node, engines.node)) to.ok(`Node.js ${node}`);
   else
     to.fail(

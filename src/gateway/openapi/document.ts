@@ -129,17 +129,11 @@ export async function openApiDocument(routes: readonly Route[], version: string)
   };
 }
 
-/** `post /api/check/cache/clear` is `postCheckCacheClear`; generated clients get a stable name. */
-function operationIdOf(route: Route): string {
-  const words = route.path.split(/[/:.-]+/).filter((word) => word !== '' && word !== 'api');
-  return route.method + words.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('');
-}
-
 async function describeRoute(route: Route, components: Components): Promise<Operation> {
   const description = [route.description, route.guard.description].filter(Boolean).join('\n\n');
   const { scheme, alternative } = route.guard;
   return {
-    operationId: operationIdOf(route),
+    operationId: route.operation,
     tags: [route.tag],
     summary: route.summary,
     description,
@@ -195,7 +189,10 @@ async function requestBodyOf(
       ...(example === undefined ? {} : { example: media.endsWith('yaml') ? stringify(example) : example }),
     };
   }
-  return { required: format.optional !== true && !format.schema?.safeParse(undefined).success, content };
+  return {
+    required: format.optional !== true && !format.schema?.safeParse(undefined).success,
+    content: jsonFirst(content),
+  };
 }
 
 function successesOf(route: Route, components: Components): Record<string, JsonSchema> {
@@ -224,7 +221,11 @@ function successesOf(route: Route, components: Components): Record<string, JsonS
   const own = Object.fromEntries(
     route.statuses.map((status) => [
       String(status),
-      { description: route.summary, headers, ...(Object.keys(content).length > 0 ? { content } : {}) },
+      {
+        description: route.summary,
+        headers,
+        ...(Object.keys(content).length > 0 ? { content: jsonFirst(content) } : {}),
+      },
     ]),
   );
   if (route.headers.includes('if-none-match')) {
@@ -315,9 +316,35 @@ class Components {
   }
 }
 
-/** References of a schema into its own definitions become references into the document. */
+/** References of a schema into its own definitions become references into the document, and what its fields need is said by it. */
 function relinked(schema: unknown): JsonSchema {
-  return JSON.parse(JSON.stringify(schema), (name, value: unknown) =>
-    name === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', '#/components/schemas/') : value,
-  ) as JsonSchema;
+  return JSON.parse(JSON.stringify(schema), (name, value: unknown) => {
+    if (name === '$ref' && typeof value === 'string') return value.replace('#/$defs/', '#/components/schemas/');
+    return isObjectSchema(value) ? withDependent(value) : value;
+  }) as JsonSchema;
+}
+
+type ObjectSchema = JsonSchema & { properties: Record<string, JsonSchema & { needs?: string }> };
+
+function isObjectSchema(value: unknown): value is ObjectSchema {
+  return (
+    typeof value === 'object' && value !== null && 'type' in value && value.type === 'object' && 'properties' in value
+  );
+}
+
+/** `needs` of a field, the name of another one, in the words of JSON Schema. */
+function withDependent(schema: ObjectSchema): JsonSchema {
+  const dependentRequired: Record<string, string[]> = {};
+  const properties: Record<string, JsonSchema> = {};
+  for (const [name, { needs, ...property }] of Object.entries(schema.properties)) {
+    if (needs !== undefined) dependentRequired[name] = [needs];
+    properties[name] = property;
+  }
+  return { ...schema, properties, ...(Object.keys(dependentRequired).length === 0 ? {} : { dependentRequired }) };
+}
+
+/** JSON first: generators take the first medium of several for the usual one. */
+function jsonFirst<T>(content: Record<string, T>): Record<string, T> {
+  const { 'application/json': json, ...others } = content;
+  return json === undefined ? content : { 'application/json': json, ...others };
 }

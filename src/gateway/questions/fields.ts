@@ -34,8 +34,10 @@ export const permissionsField = z
 
 /** Both or neither; null means absent. */
 export const resourceFields = {
-  resourceType: optional('The type of the record that the question is about. Send it with `resourceId` or not at all.'),
-  resourceId: optional('The identifier of the record, compared exactly.'),
+  resourceType: optional(
+    'The type of the record that the question is about. Send it with `resourceId` or not at all.',
+  ).meta({ needs: 'resourceId' }),
+  resourceId: optional('The identifier of the record, compared exactly.').meta({ needs: 'resourceType' }),
 };
 
 export const levelField = z
@@ -112,11 +114,11 @@ export const EffectivePermission = record('EffectivePermission', { ...effectiveF
 
 export const EFFECTIVE_EXAMPLE: z.output<typeof EffectivePermission>[] = [
   {
-    code: 'contacts.manage',
+    code: 'project.access',
     type: 'tiered',
-    groupName: 'Contacts',
+    groupName: 'Projects',
     global: false,
-    accessLevel: 'view',
+    accessLevel: 'edit',
     granted: true,
     source: 'role',
   },
@@ -204,11 +206,11 @@ export const EXPLANATION_EXAMPLE: z.output<typeof Explanation> = {
       applies: true,
       decides: false,
       accessLevel: 'view',
-      roles: [{ code: 'viewer', accessLevel: 'view' }],
+      roles: [{ code: 'accountant', accessLevel: 'view' }],
     },
     { rule: 6, name: 'default', applies: true, decides: false, accessLevel: null },
   ],
-  known: { user: true, application: true, permission: true },
+  known: { user: false, application: true, permission: true },
 };
 
 /** The level or rule of a granted permission. */

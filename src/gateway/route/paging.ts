@@ -18,21 +18,23 @@ export interface Paged<T> {
   readonly nextCursor: string | null;
 }
 
-/** A number in a query. */
-const wholeNumber = z
-  .string()
-  .regex(/^\d{1,9}$/, 'must be a whole number')
-  .transform(Number);
+/** A number in a query: text, which the document calls what it must be. */
+export function wholeNumber(least: number, most: number, usual: number) {
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`)
+    .default(usual)
+    .meta({ type: 'integer', pattern: undefined, minimum: least, maximum: most, default: usual });
+}
 
 /** The query parameters of a paged list. `read` returns undefined for text that is not a cursor of the list. */
 function paramsOf<Place>(read: (cursor: string) => Place | undefined) {
   return {
-    limit: wholeNumber
-      .refine((value) => value >= 1 && value <= MAX_LIMIT, `must be from 1 to ${MAX_LIMIT}`)
-      .default(DEFAULT_LIMIT)
-      .meta({
-        description: `The most entries of a page, 1 to ${MAX_LIMIT}; by default ${DEFAULT_LIMIT}. A page may hold fewer: only \`nextCursor: null\` ends the list.`,
-      }),
+    limit: wholeNumber(1, MAX_LIMIT, DEFAULT_LIMIT).meta({
+      description: `The most entries of a page, 1 to ${MAX_LIMIT}; by default ${DEFAULT_LIMIT}. A page may hold fewer: only \`nextCursor: null\` ends the list.`,
+    }),
     cursor: z
       .string()
       .transform((text, context): Place => {

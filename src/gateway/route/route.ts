@@ -170,6 +170,8 @@ interface RouteSpec<
   readonly method: Method;
   /** Parameters as `:name`; a literal segment wins over a parameter. */
   readonly path: `/${string}`;
+  /** What generated clients call it: the `operationId` of the document, which stays as it is. */
+  readonly operation: string;
   readonly tag: Tag;
   readonly summary: string;
   /** Markdown. */
@@ -239,6 +241,7 @@ interface RouteSpec<
 export interface Route {
   readonly method: Method;
   readonly path: `/${string}`;
+  readonly operation: string;
   readonly tag: Tag;
   readonly summary: string;
   readonly description: string | undefined;
@@ -306,6 +309,7 @@ export function defineRoute<
   return {
     method: spec.method,
     path: spec.path,
+    operation: spec.operation,
     tag: spec.tag,
     summary: spec.summary,
     description: spec.description,

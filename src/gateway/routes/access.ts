@@ -48,18 +48,24 @@ const Access = record('Access', {
 });
 
 const EXAMPLE: z.output<typeof Access> = {
-  email: 'jana@example.com',
+  email: 'ben@example.com',
   active: true,
   isSuperAdmin: false,
   applications: [
     {
-      code: 'crm',
-      name: 'Customers',
+      code: 'atelier',
+      name: 'Atelier',
       level: 'member',
-      roles: ['sales'],
-      permissions: [{ code: 'contacts.manage', accessLevel: 'edit', source: 'role' }],
+      roles: ['designer'],
+      permissions: [{ code: 'project.access', accessLevel: 'edit', source: 'role' }],
       overrides: [
-        { resourceType: 'contact', resourceId: '43', permission: 'contacts.manage', granted: false, accessLevel: null },
+        {
+          resourceType: 'project',
+          resourceId: '1042',
+          permission: 'project.archive',
+          granted: true,
+          accessLevel: null,
+        },
       ],
       moreOverrides: 0,
       lastLoginAt: '2026-03-01T08:00:00.000Z',
@@ -106,6 +112,7 @@ async function fresh({ engine }: Services, asking: Asking, read: () => Promise<A
 const myAccess = defineRoute({
   method: 'get',
   path: '/api/profile/me/access',
+  operation: 'listMyAccess',
   tag: 'Profile',
   summary: 'List my access in every application',
   description: 'Roles, permissions that need no record, overrides, and the last login.',
@@ -122,6 +129,7 @@ const myAccess = defineRoute({
 const userAccess = defineRoute({
   method: 'get',
   path: '/api/users/:email/access',
+  operation: 'listUserAccess',
   tag: 'Users',
   summary: 'List the access of a user in every application',
   description:

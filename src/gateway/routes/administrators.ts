@@ -20,6 +20,7 @@ const NewAdministrator = record('NewAdministrator', { email });
 const listAppAdmins = defineRoute({
   method: 'get',
   path: APP_ADMINS,
+  operation: 'listAppAdmins',
   tag: 'Administrators',
   summary: 'List the app admins of an application',
   guard: applicationLevel('view'),
@@ -33,6 +34,7 @@ const listAppAdmins = defineRoute({
 const addAppAdmin = defineRoute({
   method: 'post',
   path: APP_ADMINS,
+  operation: 'addAppAdmin',
   tag: 'Administrators',
   summary: 'Add an app admin to an application',
   description: '200 if they are one already.',
@@ -57,6 +59,7 @@ const addAppAdmin = defineRoute({
 const removeAppAdmin = defineRoute({
   method: 'delete',
   path: `${APP_ADMINS}/:email`,
+  operation: 'removeAppAdmin',
   tag: 'Administrators',
   summary: 'Remove an app admin from an application',
   guard: applicationLevel('edit'),
@@ -71,6 +74,7 @@ const removeAppAdmin = defineRoute({
 const listSuperadmins = defineRoute({
   method: 'get',
   path: SUPERADMINS,
+  operation: 'listSuperAdmins',
   tag: 'Administrators',
   summary: 'All SuperAdmins',
   guard: superAdmin,
@@ -81,6 +85,7 @@ const listSuperadmins = defineRoute({
 const addSuperadmin = defineRoute({
   method: 'post',
   path: SUPERADMINS,
+  operation: 'addSuperAdmin',
   tag: 'Administrators',
   summary: 'Add a SuperAdmin',
   description: '200 if they are one already.',
@@ -101,6 +106,7 @@ const addSuperadmin = defineRoute({
 const removeSuperadmin = defineRoute({
   method: 'delete',
   path: `${SUPERADMINS}/:email`,
+  operation: 'removeSuperAdmin',
   tag: 'Administrators',
   summary: 'Remove a SuperAdmin',
   description: 'The last active one cannot be removed.',

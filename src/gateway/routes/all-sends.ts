@@ -6,7 +6,7 @@ import { CHANNEL_NAMES } from '../../base/channels.ts';
 import { type JsonSchema, objectSchema, valueEnvelope } from '../route/envelopes.ts';
 import { applicationCode, slug, timestamp } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
-import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { paged, pagedData, pageOf, pageParams, pageSchema, wholeNumber } from '../route/paging.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 import { Logged, SEND_FILTERS } from './notifications.ts';
@@ -21,6 +21,7 @@ const LoggedOfApplication = record('NotificationRecordOfApplication', { ...Logge
 const listAllSends = defineRoute({
   method: 'get',
   path: '/api/admin/notifications',
+  operation: 'listAllNotifications',
   tag: 'Notifications',
   summary: "List the notifications of the caller's applications, newest first",
   guard: anyAdministrator,
@@ -66,19 +67,16 @@ const rowsSince = valueEnvelope(
 const readStatistics = defineRoute({
   method: 'get',
   path: '/api/admin/notifications/stats',
+  operation: 'getNotificationStats',
   tag: 'Notifications',
   summary: "Count the attempted deliveries of the caller's applications",
   description:
     'By hour, channel, brand and outcome; the newest hour first. Of at most 100,000 notifications and 10,000 rows: `since` says from when on they are complete. Deliveries without an attempt are not counted.',
   guard: anyAdministrator,
   query: z.strictObject({
-    hours: z
-      .string()
-      .regex(/^\d{1,3}$/, 'must be a whole number')
-      .transform(Number)
-      .refine((hours) => hours >= 1 && hours <= MAX_HOURS, `must be from 1 to ${MAX_HOURS}`)
-      .default(DEFAULT_HOURS)
-      .meta({ description: `The last hours, 1 to ${MAX_HOURS}; by default ${DEFAULT_HOURS}.` }),
+    hours: wholeNumber(1, MAX_HOURS, DEFAULT_HOURS).meta({
+      description: `The last hours, 1 to ${MAX_HOURS}; by default ${DEFAULT_HOURS}.`,
+    }),
     appCode: ofApplication,
   }),
   headers: ['if-none-match'],
@@ -95,6 +93,7 @@ const readStatistics = defineRoute({
 const retryAll = defineRoute({
   method: 'post',
   path: '/api/admin/notifications/retry',
+  operation: 'retryNotifications',
   tag: 'Notifications',
   summary: 'Retry failed deliveries in several applications',
   description:

@@ -42,6 +42,7 @@ const Place = z.strictObject({ permissionId: id, resourceType: slug, resourceId,
 const listOverrides = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/overrides',
+  operation: 'listOverrides',
   tag: 'Applications',
   summary: 'The overrides of everybody in an application',
   description:
@@ -62,10 +63,10 @@ const listOverrides = defineRoute({
     response: {
       data: [
         {
-          email: 'jana@example.com',
+          email: 'ben@example.com',
           resourceType: 'invoice',
-          resourceId: '42',
-          permission: 'invoice.read',
+          resourceId: '1042',
+          permission: 'invoice.access',
           granted: true,
           accessLevel: 'view',
           createdAt: '2026-01-05T08:30:00.000Z',
@@ -93,6 +94,7 @@ const listOverrides = defineRoute({
 const deleteOverrides = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/overrides/delete',
+  operation: 'deleteOverrides',
   tag: 'Applications',
   summary: 'Delete overrides of any people',
   description:
@@ -119,7 +121,9 @@ const deleteOverrides = defineRoute({
   errors: ['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE'],
   example: {
     body: {
-      overrides: [{ email: 'jana@example.com', resourceType: 'invoice', resourceId: '42', permission: 'invoice.read' }],
+      overrides: [
+        { email: 'ben@example.com', resourceType: 'invoice', resourceId: '1042', permission: 'invoice.access' },
+      ],
     },
     response: { deleted: 1 },
   },

@@ -26,6 +26,7 @@ import { defineRoute, type Route } from '../route/route.ts';
 const explain = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/explain',
+  operation: 'explainInApplication',
   tag: 'Applications',
   summary: 'Explain why a user holds a permission of the application, or does not',
   description:
@@ -42,7 +43,7 @@ const explain = defineRoute({
   response: Explanation,
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'NOT_FOUND'],
   example: {
-    body: { email: 'jana@example.com', permission: 'contacts.manage', resourceType: 'contact', resourceId: '43' },
+    body: { email: 'clara@example.com', permission: 'project.access', resourceType: 'project', resourceId: '1042' },
     response: EXPLANATION_EXAMPLE,
   },
   handle: ({ engine }, input) => {
@@ -63,6 +64,7 @@ const explain = defineRoute({
 const effective = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/effective',
+  operation: 'listEffectiveInApplication',
   tag: 'Applications',
   summary: 'List what a user holds in the application',
   description:
@@ -74,7 +76,7 @@ const effective = defineRoute({
   response: z.array(EffectivePermission),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE', 'NOT_FOUND'],
   example: {
-    body: { email: 'jana@example.com', resourceType: 'contact', resourceId: '42' },
+    body: { email: 'ben@example.com', resourceType: 'project', resourceId: '1042' },
     response: EFFECTIVE_EXAMPLE,
   },
   handle: ({ engine }, input) =>

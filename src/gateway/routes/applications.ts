@@ -88,6 +88,7 @@ function keyOf(order: ApplicationOrder, { key, code }: ApplicationPlace) {
 const listApplications = defineRoute({
   method: 'get',
   path: '/api/applications',
+  operation: 'listApplications',
   tag: 'Applications',
   summary: 'List the applications that the caller may view',
   description:
@@ -116,6 +117,7 @@ const listApplications = defineRoute({
 const createApplication = defineRoute({
   method: 'post',
   path: '/api/applications',
+  operation: 'createApplication',
   tag: 'Applications',
   summary: 'Create an application',
   description: 'It starts with only the notification type `generic`.',
@@ -143,6 +145,7 @@ const createApplication = defineRoute({
 const readApplication = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode',
+  operation: 'getApplication',
   tag: 'Applications',
   summary: 'One application',
   guard: applicationLevel('view'),
@@ -159,6 +162,7 @@ const readApplication = defineRoute({
 const changeApplication = defineRoute({
   method: 'put',
   path: '/api/applications/:appCode',
+  operation: 'updateApplication',
   tag: 'Applications',
   summary: 'Change an application',
   guard: applicationLevel('edit'),
@@ -194,6 +198,7 @@ const changeApplication = defineRoute({
 const deleteApplication = defineRoute({
   method: 'delete',
   path: '/api/applications/:appCode',
+  operation: 'deleteApplication',
   tag: 'Applications',
   summary: 'Delete an application and everything in it',
   description:
@@ -213,6 +218,7 @@ const deleteApplication = defineRoute({
 const readTexts = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/i18n/:locale',
+  operation: 'getTexts',
   tag: 'Applications',
   summary: 'The texts of an application by key',
   description:

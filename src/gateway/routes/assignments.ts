@@ -23,6 +23,7 @@ function toJson(roles: readonly AssignedRole[]): z.output<typeof Assigned> {
 const readUserRoles = defineRoute({
   method: 'get',
   path: '/api/users/:email/apps/:appCode/roles',
+  operation: 'listUserRoles',
   tag: 'Users',
   summary: 'The roles of a user in an application',
   guard: applicationLevel('view'),
@@ -39,6 +40,7 @@ const readUserRoles = defineRoute({
 const replaceUserRoles = defineRoute({
   method: 'put',
   path: '/api/users/:email/apps/:appCode/roles',
+  operation: 'replaceUserRoles',
   tag: 'Users',
   summary: 'Replace the roles of a user in an application',
   description:
@@ -91,6 +93,7 @@ const DELEGATION =
 const addUserRole = defineRoute({
   method: 'post',
   path: '/api/users/:email/apps/:appCode/roles',
+  operation: 'assignRole',
   tag: 'Users',
   summary: 'Give a user one role in an application',
   description: `Keeps the other roles, even under concurrent writes; 200 when the user already holds the role. ${DELEGATION}`,
@@ -129,6 +132,7 @@ const addUserRole = defineRoute({
 const removeUserRole = defineRoute({
   method: 'delete',
   path: '/api/users/:email/apps/:appCode/roles/:roleCode',
+  operation: 'revokeRole',
   tag: 'Users',
   summary: 'Take one role in an application from a user',
   description: 'Leaves the other roles alone, even under concurrent writes. 404 when the user does not hold it.',
@@ -155,6 +159,7 @@ const Holder = record('RoleHolder', {
 const listHolders = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/roles/:roleId/users',
+  operation: 'listRoleHolders',
   tag: 'Roles',
   summary: 'List the holders of a role',
   guard: applicationLevel('view'),
@@ -176,6 +181,7 @@ const addresses = z.array(email).max(MAX_MOVES).optional();
 const changeHolders = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/roles/:roleId/users',
+  operation: 'changeRoleHolders',
   tag: 'Roles',
   summary: 'Give a role to people, and take it from others',
   description: `In one transaction. Works before they have records. People who already hold the role, or do not hold it, stay as they are and are not counted. In \`auth\` only SuperAdmins, and managers of every application within the same limits as for the roles of one user.`,
@@ -206,7 +212,7 @@ const changeHolders = defineRoute({
   }),
   errors: ['NOT_FOUND', 'FORBIDDEN'],
   example: {
-    body: { add: ['jana@example.com', 'petr@example.com'], remove: ['eva@example.com'] },
+    body: { add: ['ben@example.com', 'dan@example.com'], remove: ['clara@example.com'] },
     response: { added: 2, removed: 1 },
   },
   handle: async ({ assignments }, input) => {

@@ -53,6 +53,7 @@ function filterOf({ q, ...query }: Omit<AuditFilter, 'search'> & { q: string | n
 const readAudit = defineRoute({
   method: 'get',
   path: '/api/admin/audit',
+  operation: 'listAudit',
   tag: 'Audit',
   summary: 'All records, the newest first',
   guard: superAdmin,
@@ -68,6 +69,7 @@ const readAudit = defineRoute({
 const readApplicationAudit = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/audit',
+  operation: 'listApplicationAudit',
   tag: 'Audit',
   summary: 'The records of an application, the newest first',
   guard: applicationLevel('view'),

@@ -26,6 +26,7 @@ function toLook({ slug, name, primaryColor, backgroundColor, logoUrl }: BrandRow
 const listLooks = defineRoute({
   method: 'get',
   path: '/api/brands',
+  operation: 'listBrandLooks',
   tag: 'Brands',
   summary: 'How the brands look',
   description:
@@ -107,6 +108,7 @@ function drafted(brand: BrandRow, { kind: _kind, ...draft }: z.output<typeof Dra
 const previewBrand = defineRoute({
   method: 'post',
   path: '/api/admin/brands/:id/preview',
+  operation: 'previewBrand',
   tag: 'Brands',
   summary: 'Preview the look of a brand',
   description: [

@@ -141,6 +141,7 @@ function toJson(row: BrandRow, withSmtp: boolean): z.input<typeof Brand> {
 const listBrands = defineRoute({
   method: 'get',
   path: '/api/admin/brands',
+  operation: 'listBrands',
   tag: 'Brands',
   summary: 'All brands',
   guard: panelEntry,
@@ -154,6 +155,7 @@ const listBrands = defineRoute({
 const readBrand = defineRoute({
   method: 'get',
   path: '/api/admin/brands/:id',
+  operation: 'getBrand',
   tag: 'Brands',
   summary: 'One brand',
   guard: panelEntry,
@@ -170,6 +172,7 @@ function createBrand(allowHttp: boolean): Route {
   return defineRoute({
     method: 'post',
     path: '/api/admin/brands',
+    operation: 'createBrand',
     tag: 'Brands',
     summary: 'Create a brand',
     guard: superAdmin,
@@ -198,6 +201,7 @@ function changeBrand(allowHttp: boolean): Route {
   return defineRoute({
     method: 'put',
     path: '/api/admin/brands/:id',
+    operation: 'updateBrand',
     tag: 'Brands',
     summary: 'Change a brand',
     description:
@@ -226,6 +230,7 @@ function changeBrand(allowHttp: boolean): Route {
 const deleteBrand = defineRoute({
   method: 'delete',
   path: '/api/admin/brands/:id',
+  operation: 'deleteBrand',
   tag: 'Brands',
   summary: 'Delete a brand',
   description: 'Refused for the default brand and for brands that users or an organization use.',
@@ -239,6 +244,7 @@ const deleteBrand = defineRoute({
 const testEmail = defineRoute({
   method: 'post',
   path: '/api/admin/brands/:id/test-email',
+  operation: 'sendBrandTestEmail',
   tag: 'Brands',
   summary: "Send a test through a brand's mail server",
   guard: superAdmin,

@@ -46,6 +46,7 @@ const CheckQuestion = record('CheckQuestion', {
 const check = defineRoute({
   ...question,
   path: '/api/check',
+  operation: 'check',
   summary: 'Check one permission of a user',
   description:
     'Answers whether the user holds the permission in the application, globally or for one record. An unknown application is denied, and so is an unknown permission unless the application has `strictCodes` (UNKNOWN_CODE). An error is not an answer: treat the user as denied for this request.',
@@ -54,7 +55,13 @@ const check = defineRoute({
   response: z.object({ allowed: z.boolean() }),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
-    body: { email: 'jana@example.com', app: 'crm', permission: 'contacts.export' },
+    body: {
+      email: 'ben@example.com',
+      app: 'atelier',
+      permission: 'project.archive',
+      resourceType: 'project',
+      resourceId: '1042',
+    },
     response: { allowed: true },
   },
   handle: ({ engine }, input) => askCheck(engine, rawCheck(input.body), input),
@@ -71,6 +78,7 @@ const BulkQuestion = record('BulkQuestion', {
 const bulkCheck = defineRoute({
   ...question,
   path: '/api/check/bulk',
+  operation: 'bulkCheck',
   summary: 'Check several permissions of a user',
   description: 'One answer for each distinct code, all at one revision.',
   body: BulkQuestion,
@@ -79,8 +87,8 @@ const bulkCheck = defineRoute({
   response: z.record(z.string(), z.boolean()),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
-    body: { email: 'jana@example.com', app: 'crm', permissions: ['contacts.export', 'contacts.delete'] },
-    response: { 'contacts.export': true, 'contacts.delete': false },
+    body: { email: 'ben@example.com', app: 'atelier', permissions: ['project.access', 'invoice.access'] },
+    response: { 'project.access': true, 'invoice.access': false },
   },
   handle: ({ engine }, input) => askBulk(engine, rawBulk(input.body), input),
 });
@@ -90,6 +98,7 @@ const EffectiveQuestion = record('EffectiveQuestion', { email: emailField, app: 
 const effective = defineRoute({
   ...question,
   path: '/api/check/effective',
+  operation: 'listEffective',
   summary: 'List what a user holds in an application',
   description:
     'Every permission that the application defines, by group (those without one last), then code. Empty for an unknown application.',
@@ -98,7 +107,7 @@ const effective = defineRoute({
   response: z.array(EffectivePermission),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
-    body: { email: 'jana@example.com', app: 'crm', resourceType: 'contact', resourceId: '42' },
+    body: { email: 'ben@example.com', app: 'atelier', resourceType: 'project', resourceId: '1042' },
     response: EFFECTIVE_EXAMPLE,
   },
   handle: ({ engine }, input) => askEffective(engine, rawSubject(input.body), effectivePermission, input),
@@ -107,6 +116,7 @@ const effective = defineRoute({
 const batchCheck = defineRoute({
   ...question,
   path: '/api/check/batch',
+  operation: 'batchCheck',
   summary: 'Check permissions of any users for any records',
   description:
     'Answers each check in order, all at one revision: one call for a page of rows. A malformed check refuses the whole call and is named (`checks.3.resourceId`).',
@@ -117,26 +127,17 @@ const batchCheck = defineRoute({
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
     body: {
-      checks: [
-        {
-          email: 'jana@example.com',
-          app: 'crm',
-          permission: 'contacts.manage',
-          resourceType: 'contact',
-          resourceId: '42',
-        },
-        {
-          email: 'jana@example.com',
-          app: 'crm',
-          permission: 'contacts.manage',
-          resourceType: 'contact',
-          resourceId: '43',
-        },
-      ],
+      checks: ['ben@example.com', 'clara@example.com'].map((email) => ({
+        email,
+        app: 'atelier',
+        permission: 'project.access',
+        resourceType: 'project',
+        resourceId: '1042',
+      })),
     },
     response: {
       results: [
-        { allowed: true, accessLevel: 'view', source: 'role' },
+        { allowed: true, accessLevel: 'edit', source: 'role' },
         { allowed: false, accessLevel: null, source: 'override' },
       ],
     },
@@ -147,6 +148,7 @@ const batchCheck = defineRoute({
 const explain = defineRoute({
   ...question,
   path: '/api/check/explain',
+  operation: 'explain',
   summary: 'Explain the answer to a check',
   description:
     'Answers one check with the result of each of the six rules, read from the database and never from a cache of decisions. `strictCodes` refuses nothing here: `known` says what exists.',
@@ -156,11 +158,11 @@ const explain = defineRoute({
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
   example: {
     body: {
-      email: 'jana@example.com',
-      app: 'crm',
-      permission: 'contacts.manage',
-      resourceType: 'contact',
-      resourceId: '43',
+      email: 'clara@example.com',
+      app: 'atelier',
+      permission: 'project.access',
+      resourceType: 'project',
+      resourceId: '1042',
     },
     response: EXPLANATION_EXAMPLE,
   },
@@ -170,6 +172,7 @@ const explain = defineRoute({
 const clearCache = defineRoute({
   method: 'post',
   path: '/api/check/cache/clear',
+  operation: 'clearCache',
   tag: 'Checks',
   summary: 'Forget every cached decision and fact',
   description: 'Of this instance, or of all. Only needed after rows were changed by hand.',

@@ -41,6 +41,7 @@ const developer: Guard<null> = {
 const listMail = defineRoute({
   method: 'get',
   path: '/dev/mail',
+  operation: 'listDevelopmentMail',
   tag: 'Operations',
   summary: 'The development mailbox: mail of brands without SMTP',
   description: 'Outside production only. A browser is redirected to the mailbox of the panel.',
@@ -58,6 +59,7 @@ const listMail = defineRoute({
 const readMail = defineRoute({
   method: 'get',
   path: '/dev/mail/:id',
+  operation: 'getDevelopmentMail',
   tag: 'Operations',
   summary: 'A mail in the development mailbox',
   description: 'Outside production only. A browser is redirected to the mailbox of the panel.',

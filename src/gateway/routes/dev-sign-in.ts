@@ -70,6 +70,7 @@ export function devSignInRoutes(production: boolean): readonly Route[] {
   const listPeople = defineRoute({
     method: 'get',
     path: PATH,
+    operation: 'listDevelopmentPeople',
     tag: 'Operations',
     summary: 'People to be in development',
     description: 'Outside production only, and only without `auth.issuer`.',
@@ -86,6 +87,7 @@ export function devSignInRoutes(production: boolean): readonly Route[] {
   const signIn = defineRoute({
     method: 'post',
     path: PATH,
+    operation: 'signInInDevelopment',
     tag: 'Operations',
     summary: 'A token of somebody, in development',
     description: 'Outside production only, and only without `auth.issuer`. The token is valid for an hour.',

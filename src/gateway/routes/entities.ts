@@ -54,6 +54,7 @@ const EntityParams = z.strictObject({ ...AppParams.shape, id: idParam });
 const listEntities = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/entities',
+  operation: 'listEntities',
   tag: 'Applications',
   summary: 'The entity catalog of an application',
   guard: applicationLevel('view'),
@@ -66,6 +67,7 @@ const listEntities = defineRoute({
 const createEntity = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/entities',
+  operation: 'createEntity',
   tag: 'Applications',
   summary: 'Add an entity to the catalog',
   description: 'Once the catalog has an entity, new overrides of other resource types are refused.',
@@ -99,6 +101,7 @@ const createEntity = defineRoute({
 const changeEntity = defineRoute({
   method: 'put',
   path: '/api/applications/:appCode/entities/:id',
+  operation: 'updateEntity',
   tag: 'Applications',
   summary: 'Change an entity',
   description: 'Including its code, while no override names a resource of this type.',
@@ -126,6 +129,7 @@ const changeEntity = defineRoute({
 const deleteEntity = defineRoute({
   method: 'delete',
   path: '/api/applications/:appCode/entities/:id',
+  operation: 'deleteEntity',
   tag: 'Applications',
   summary: 'Remove an entity from the catalog',
   description: 'Refused while overrides name resources of this type.',
@@ -174,6 +178,7 @@ function decodedOf(text: string): string | null {
 const listItems = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/entities/:entityCode/items',
+  operation: 'listEntityItems',
   tag: 'Applications',
   summary: 'List the existing records of an entity',
   description: [

@@ -62,6 +62,7 @@ const ofApplication = z
 const listInbox = defineRoute({
   method: 'get',
   path: '/api/profile/me/notifications/inbox',
+  operation: 'listInbox',
   tag: 'Inbox',
   summary: "The caller's notifications, newest first",
   guard: signedIn,
@@ -84,6 +85,7 @@ const listInbox = defineRoute({
 const unreadCount = defineRoute({
   method: 'get',
   path: '/api/profile/me/notifications/inbox/unread-count',
+  operation: 'countUnread',
   tag: 'Inbox',
   summary: "How many of the caller's notifications are unread",
   guard: signedIn,
@@ -95,6 +97,7 @@ const unreadCount = defineRoute({
 const markRead = defineRoute({
   method: 'patch',
   path: '/api/profile/me/notifications/inbox/:id/read',
+  operation: 'markRead',
   tag: 'Inbox',
   summary: 'Mark a notification read',
   description: 'A notification that was already read stays unchanged.',
@@ -111,6 +114,7 @@ const markRead = defineRoute({
 const markAllRead = defineRoute({
   method: 'post',
   path: '/api/profile/me/notifications/inbox/read-all',
+  operation: 'markAllRead',
   tag: 'Inbox',
   summary: 'Mark all notifications read',
   guard: signedIn,
@@ -135,6 +139,7 @@ const inboxEvents = serverSentEvents(
 const stream = defineRoute({
   method: 'get',
   path: '/api/profile/me/notifications/stream',
+  operation: 'streamInbox',
   unsafe: true,
   tag: 'Inbox',
   summary: "Stream the caller's notifications",

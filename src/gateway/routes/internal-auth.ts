@@ -9,6 +9,7 @@ import { Recorded } from './my-apps.ts';
 const applicationEvent = defineRoute({
   method: 'post',
   path: '/api/internal/auth/application-events',
+  operation: 'recordApplicationEvent',
   tag: 'Internal',
   summary: 'Record a login, activity or a logout',
   description:
@@ -29,7 +30,7 @@ const applicationEvent = defineRoute({
   }),
   response: Recorded,
   errors: ['UNKNOWN_REFERENCE', 'NOT_FOUND', 'USER_INACTIVE'],
-  example: { body: { email: 'ada@example.com', appCode: 'crm', event: 'login' }, response: { recorded: true } },
+  example: { body: { email: 'ada@example.com', appCode: 'atelier', event: 'login' }, response: { recorded: true } },
   handle: async ({ applicationEvents }, { body, actor, requestId }) => ({
     recorded: await applicationEvents.tell(body, { actor, requestId }),
   }),
@@ -44,6 +45,7 @@ const pushedName = z
 const profileSync = defineRoute({
   method: 'put',
   path: '/api/internal/auth/profile-sync',
+  operation: 'syncProfile',
   tag: 'Internal',
   summary: 'Store names that were changed at the identity provider',
   description:

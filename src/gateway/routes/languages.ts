@@ -20,6 +20,7 @@ const LanguageParams = z.strictObject({ code: z.string().meta({ description: "Th
 const listLanguages = defineRoute({
   method: 'get',
   path: '/api/languages',
+  operation: 'listLanguages',
   tag: 'Languages',
   summary: 'All languages',
   guard: signedIn,
@@ -30,6 +31,7 @@ const listLanguages = defineRoute({
 const createLanguage = defineRoute({
   method: 'post',
   path: '/api/languages',
+  operation: 'createLanguage',
   tag: 'Languages',
   summary: 'Add a language',
   guard: superAdmin,
@@ -48,6 +50,7 @@ const createLanguage = defineRoute({
 const changeLanguage = defineRoute({
   method: 'put',
   path: '/api/languages/:code',
+  operation: 'updateLanguage',
   tag: 'Languages',
   summary: 'Change a language',
   guard: superAdmin,
@@ -68,6 +71,7 @@ const changeLanguage = defineRoute({
 const deleteLanguage = defineRoute({
   method: 'delete',
   path: '/api/languages/:code',
+  operation: 'deleteLanguage',
   tag: 'Languages',
   summary: 'Remove a language',
   description: "Refused while a profile, an application, a template or another language's fallback names it.",

@@ -24,10 +24,17 @@ const REACH =
   'A filter for your own query: `all` with records to exclude (NOT IN), or `only` with records to include (IN). Exact even for records unknown to Usher. All pages reflect one state: 409 LIST_CHANGED when what the user holds, or the policy of the application, has changed since the first; then start over. A list of exceptions must not be used before it is complete.';
 
 const SUBJECTS_EXAMPLE = {
-  data: { subjects: [{ email: 'jana@example.com', accessLevel: 'edit' as const, source: 'role' as const }] },
+  data: {
+    subjects: [
+      { email: 'admin@example.com', accessLevel: 'edit' as const, source: 'superadmin' as const },
+      { email: 'ada@example.com', accessLevel: 'allowed' as const, source: 'role' as const },
+      { email: 'ben@example.com', accessLevel: 'allowed' as const, source: 'override' as const },
+      { email: 'nora@example.com', accessLevel: 'allowed' as const, source: 'app_admin' as const },
+    ],
+  },
   nextCursor: null,
 };
-const RESOURCES_EXAMPLE = { data: { scope: 'only' as const, resourceIds: ['42', '43'] }, nextCursor: null };
+const RESOURCES_EXAMPLE = { data: { scope: 'only' as const, resourceIds: ['1042'] }, nextCursor: null };
 
 /** What all questions have in common. */
 const question = { method: 'post', headers: ['usher-min-revision'] } as const;
@@ -35,6 +42,7 @@ const question = { method: 'post', headers: ['usher-min-revision'] } as const;
 const subjects = defineRoute({
   ...question,
   path: '/api/check/subjects',
+  operation: 'listSubjects',
   tag: 'Checks',
   summary: 'List who holds a permission',
   description: WHO_CAN,
@@ -45,7 +53,7 @@ const subjects = defineRoute({
   response: pagedSchema(Subjects),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
-    body: { app: 'crm', permission: 'contacts.manage', resourceType: 'contact', resourceId: '42', accessLevel: 'edit' },
+    body: { app: 'atelier', permission: 'project.archive', resourceType: 'project', resourceId: '1042' },
     response: SUBJECTS_EXAMPLE,
   },
   quiet: true,
@@ -56,6 +64,7 @@ const subjects = defineRoute({
 const resources = defineRoute({
   ...question,
   path: '/api/check/resources',
+  operation: 'listResources',
   tag: 'Checks',
   summary: 'List the records that a user can reach',
   description: REACH,
@@ -66,7 +75,7 @@ const resources = defineRoute({
   response: pagedSchema(Resources),
   errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE', 'LIST_CHANGED'],
   example: {
-    body: { email: 'jana@example.com', app: 'crm', permission: 'contacts.manage', resourceType: 'contact' },
+    body: { email: 'ben@example.com', app: 'atelier', permission: 'project.archive', resourceType: 'project' },
     response: RESOURCES_EXAMPLE,
   },
   quiet: true,
@@ -77,6 +86,7 @@ const resources = defineRoute({
 const myResources = defineRoute({
   ...question,
   path: '/api/profile/me/check/resources',
+  operation: 'listMyResources',
   tag: 'Checks',
   summary: 'List the records that I can reach',
   description: REACH,
@@ -86,7 +96,7 @@ const myResources = defineRoute({
   response: z.object({ ...resourcesAnswer, page: pageInfo }),
   errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE', 'LIST_CHANGED'],
   example: {
-    body: { app: 'crm', permission: 'contacts.manage', resourceType: 'contact' },
+    body: { app: 'atelier', permission: 'project.archive', resourceType: 'project' },
     response: { ...RESOURCES_EXAMPLE.data, page: { nextCursor: null } },
   },
   quiet: true,
@@ -101,6 +111,7 @@ const myResources = defineRoute({
 const applicationSubjects = defineRoute({
   ...question,
   path: '/api/applications/:appCode/subjects',
+  operation: 'listSubjectsInApplication',
   tag: 'Applications',
   summary: 'List who holds a permission of the application',
   description: WHO_CAN,
@@ -110,7 +121,10 @@ const applicationSubjects = defineRoute({
   envelope: pagedData,
   response: pagedSchema(Subjects),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE', 'NOT_FOUND'],
-  example: { body: { permission: 'contacts.manage' }, response: SUBJECTS_EXAMPLE },
+  example: {
+    body: { permission: 'project.archive', resourceType: 'project', resourceId: '1042' },
+    response: SUBJECTS_EXAMPLE,
+  },
   dear: true,
   handle: ({ engine }, input) =>
     ofKnownApplication(engine, input, (app) => askSubjects(engine, { ...input.body, app }, input)),
@@ -119,6 +133,7 @@ const applicationSubjects = defineRoute({
 const applicationResources = defineRoute({
   ...question,
   path: '/api/applications/:appCode/resources',
+  operation: 'listResourcesInApplication',
   tag: 'Applications',
   summary: 'List the records of the application that a user can reach',
   description: REACH,
@@ -129,7 +144,7 @@ const applicationResources = defineRoute({
   response: pagedSchema(Resources),
   errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE', 'LIST_CHANGED', 'NOT_FOUND'],
   example: {
-    body: { email: 'jana@example.com', permission: 'contacts.manage', resourceType: 'contact' },
+    body: { email: 'ben@example.com', permission: 'project.archive', resourceType: 'project' },
     response: RESOURCES_EXAMPLE,
   },
   dear: true,

@@ -129,6 +129,7 @@ async function apply(
 const applyManifest = defineRoute({
   method: 'post',
   path: '/api/manifests/apply',
+  operation: 'applyManifest',
   tag: 'Manifests',
   summary: 'Apply a manifest',
   description: [
@@ -161,6 +162,7 @@ const applyManifest = defineRoute({
 const applyOwnManifest = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/manifest',
+  operation: 'applyOwnManifest',
   tag: 'Manifests',
   summary: 'Apply a manifest to its own application',
   description: [
@@ -210,6 +212,7 @@ const ExportAnswer = z.strictObject({
 const exportManifest = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/manifest',
+  operation: 'exportManifest',
   tag: 'Manifests',
   summary: 'Export an application as a manifest',
   description:
@@ -231,6 +234,7 @@ const exportManifest = defineRoute({
 const manifestJsonSchema = defineRoute({
   method: 'get',
   path: '/api/manifest.schema.json',
+  operation: 'getManifestSchema',
   tag: 'Manifests',
   summary: 'The JSON Schema of a manifest',
   description: [

@@ -67,7 +67,7 @@ const EXAMPLE: z.output<typeof MatrixAnswer> = {
   permissions: [
     {
       id: 3,
-      code: 'invoice.read',
+      code: 'invoice.access',
       description: null,
       type: 'tiered',
       groupName: 'Invoices',
@@ -94,6 +94,7 @@ const EXAMPLE: z.output<typeof MatrixAnswer> = {
 const readMatrix = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/matrix',
+  operation: 'getMatrix',
   tag: 'Roles',
   summary: 'What every role of an application grants',
   description:
@@ -113,6 +114,7 @@ const readMatrix = defineRoute({
 const changeMatrix = defineRoute({
   method: 'put',
   path: '/api/applications/:appCode/matrix',
+  operation: 'updateMatrix',
   tag: 'Roles',
   summary: 'Change what roles grant',
   description:

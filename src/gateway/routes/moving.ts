@@ -14,6 +14,7 @@ const Moved = record('Moved', {
 const move = defineRoute({
   method: 'post',
   path: '/api/users/:email/move',
+  operation: 'moveUser',
   tag: 'Users',
   summary: 'Move a person to another address',
   description:

@@ -39,7 +39,7 @@ export function refuseOtherCode(path: string, sent: string | undefined): void {
 }
 
 export const EXAMPLE: Awaited<ReturnType<AppPreferences['of']>> = {
-  applicationCode: 'crm',
+  applicationCode: 'atelier',
   showHelp: true,
   notificationsEnabled: true,
 };
@@ -49,6 +49,7 @@ export const Recorded = record('Recorded', { recorded: z.boolean() });
 const listMine = defineRoute({
   method: 'get',
   path: '/api/profile/me/apps',
+  operation: 'listMyPreferences',
   tag: 'Profile',
   summary: 'My preferences in every application',
   description: 'For applications that I have used or set preferences in, by code.',
@@ -61,6 +62,7 @@ const listMine = defineRoute({
 const bootstrap = defineRoute({
   method: 'get',
   path: '/api/profile/me/apps/:appCode',
+  operation: 'enterApplication',
   unsafe: true,
   tag: 'Profile',
   summary: 'Log in to an application',
@@ -78,6 +80,7 @@ const bootstrap = defineRoute({
 const changeMine = defineRoute({
   method: 'put',
   path: '/api/profile/me/apps/:appCode',
+  operation: 'updateMyPreferences',
   tag: 'Profile',
   summary: 'Change my preferences in an application',
   description: 'Changes the fields sent. Records no login.',
@@ -101,6 +104,7 @@ type TellInput = Pick<
 const tellActivity = defineRoute({
   method: 'post',
   path: '/api/profile/me/apps/:appCode/activity',
+  operation: 'recordMyActivity',
   tag: 'Profile',
   summary: 'Record my activity in an application',
   description:
@@ -145,6 +149,7 @@ async function recordActivity(
 const tellLogout = defineRoute({
   method: 'post',
   path: '/api/profile/me/apps/:appCode/logout',
+  operation: 'recordMyLogout',
   tag: 'Profile',
   summary: 'Record my logout from an application',
   description: 'Adds an event and an audit record. Changes no login.',

@@ -11,6 +11,7 @@ import { signed } from '../route/signed.ts';
 const receiveEvent = defineRoute({
   method: 'post',
   path: '/api/idp/events',
+  operation: 'receiveProviderEvent',
   tag: 'Identity provider',
   summary: "Receive an event as the provider's own event actions send it",
   description: [
@@ -55,6 +56,7 @@ const EventActions = record('EventActions', {
 const setUpEvents = defineRoute({
   method: 'post',
   path: '/api/idp/admin/actions/setup',
+  operation: 'setUpProviderActions',
   tag: 'Identity provider',
   summary: 'Make the provider send its user events to this service',
   description:

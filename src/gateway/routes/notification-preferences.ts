@@ -35,6 +35,7 @@ const changes = {
 const listPreferences = defineRoute({
   method: 'get',
   path: '/api/profile/me/notifications/:appCode',
+  operation: 'listMyNotificationPreferences',
   tag: 'Inbox',
   summary: "The caller's switches for every notification type of an application",
   guard: signedIn,
@@ -49,6 +50,7 @@ const listPreferences = defineRoute({
 const changePreferences = defineRoute({
   method: 'put',
   path: '/api/profile/me/notifications/preferences/bulk',
+  operation: 'updateMyNotificationPreferences',
   tag: 'Inbox',
   summary: 'Change switches of several notification types',
   description: 'All or nothing. Returns the changed types.',
@@ -72,6 +74,7 @@ const changePreferences = defineRoute({
 const changePreference = defineRoute({
   method: 'put',
   path: '/api/profile/me/notifications/preferences/:notificationTypeId',
+  operation: 'updateMyNotificationPreference',
   tag: 'Inbox',
   summary: 'Change the switches of one notification type',
   guard: signedIn,

@@ -51,6 +51,7 @@ const PATH = '/api/applications/:appCode/notification-types';
 const listTypes = defineRoute({
   method: 'get',
   path: PATH,
+  operation: 'listNotificationTypes',
   tag: 'Notifications',
   summary: 'All notification types of an application',
   guard: applicationLevel('view'),
@@ -63,6 +64,7 @@ const listTypes = defineRoute({
 const createType = defineRoute({
   method: 'post',
   path: PATH,
+  operation: 'createNotificationType',
   tag: 'Notifications',
   summary: 'Create a notification type',
   guard: applicationLevel('edit'),
@@ -86,6 +88,7 @@ const createType = defineRoute({
 const changeType = defineRoute({
   method: 'put',
   path: `${PATH}/:id`,
+  operation: 'updateNotificationType',
   tag: 'Notifications',
   summary: 'Change a notification type',
   description: 'The switches of `auth_idp`, which sends codes of the identity provider, cannot be changed.',
@@ -112,6 +115,7 @@ const changeType = defineRoute({
 const deleteType = defineRoute({
   method: 'delete',
   path: `${PATH}/:id`,
+  operation: 'deleteNotificationType',
   tag: 'Notifications',
   summary: 'Delete a notification type',
   guard: applicationLevel('edit'),

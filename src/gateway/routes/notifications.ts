@@ -85,6 +85,7 @@ const DESCRIPTION =
 const sendBySystem = defineRoute({
   method: 'post',
   path: '/api/internal/notifications',
+  operation: 'notify',
   tag: 'Internal',
   summary: 'Send a notification',
   description: DESCRIPTION,
@@ -115,6 +116,7 @@ const sendBySystem = defineRoute({
 const sendByAdministrator = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/notifications',
+  operation: 'sendNotification',
   tag: 'Notifications',
   summary: 'Send a notification',
   description: DESCRIPTION,
@@ -172,6 +174,7 @@ const LIST = 'sends';
 const listSends = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/notifications',
+  operation: 'listNotifications',
   tag: 'Notifications',
   summary: 'List the notifications of an application, newest first',
   guard: applicationLevel('view'),
@@ -193,6 +196,7 @@ const listSends = defineRoute({
 const readSend = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/notifications/:id',
+  operation: 'getNotification',
   tag: 'Notifications',
   summary: 'One notification of an application',
   guard: applicationLevel('view'),
@@ -205,6 +209,7 @@ const readSend = defineRoute({
 const retrySend = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/notifications/:id/retry',
+  operation: 'retryNotification',
   tag: 'Notifications',
   summary: 'Retry the failed deliveries of a notification',
   description: 'Successful deliveries are not repeated. Returns the current log entry.',

@@ -19,6 +19,7 @@ const Offboarded = record('Offboarded', {
 const offboard = defineRoute({
   method: 'post',
   path: '/api/users/:email/offboard',
+  operation: 'offboardUser',
   tag: 'Users',
   summary: 'Block a person and end every right',
   description:

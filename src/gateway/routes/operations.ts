@@ -12,6 +12,7 @@ const Health = record('Health', { status: z.literal('ok') });
 const healthz = defineRoute({
   method: 'get',
   path: '/healthz',
+  operation: 'getLiveness',
   tag: 'Operations',
   summary: 'Liveness: the process runs',
   description: 'Does not check the database: a process need not restart because its database is down.',
@@ -39,6 +40,7 @@ const readyz = defineRoute({
   ...probe,
   method: 'get',
   path: '/readyz',
+  operation: 'getReadiness',
   summary: 'Readiness: all of the process works',
   description:
     'The database answers, its migrations are applied, the permission engine follows it, and so does every process of the gRPC port. Else 503, and also from the start of a shutdown.',
@@ -53,6 +55,7 @@ const readyzChecks = defineRoute({
   ...probe,
   method: 'get',
   path: '/readyz/checks',
+  operation: 'getReadinessForChecks',
   summary: 'Readiness for permission checks',
   description:
     'As `/readyz` without a question to the database: while that is away, checks are answered from what is cached. 503 once nothing proves any more that it is fresh (`cache.ttlMs`), and from the start of a shutdown. gRPC health says the same of the gRPC port.',
@@ -69,6 +72,7 @@ function metricsRoute(guard: Guard<unknown>): Route {
   return defineRoute({
     method: 'get',
     path: '/metrics',
+    operation: 'getMetrics',
     tag: 'Operations',
     summary: 'Metrics for Prometheus',
     description: 'In OpenMetrics where `Accept` prefers it: then histograms name traces that were sampled.',

@@ -23,6 +23,7 @@ const Key = record('InternalKey', {
 const listKeys = defineRoute({
   method: 'get',
   path: '/api/admin/keys',
+  operation: 'listKeys',
   tag: 'Operations',
   summary: 'The internal keys, without their values',
   description:
@@ -55,6 +56,7 @@ const Value = record('ConfigurationValue', {
 const readConfig = defineRoute({
   method: 'get',
   path: '/api/admin/config',
+  operation: 'getConfig',
   tag: 'Operations',
   summary: 'The effective configuration, secrets masked',
   description: 'Of the instance that answers, as the command `config` prints it.',

@@ -48,6 +48,7 @@ function toJson({ permissionId, code, level }: OverrideRow): z.output<typeof Ove
 const readOverrides = defineRoute({
   method: 'get',
   path: '/api/users/:email/apps/:appCode/resources/:resourceType/:resourceId/permissions',
+  operation: 'listRecordOverrides',
   tag: 'Users',
   summary: 'The overrides of a user for one record',
   guard: applicationLevel('view'),
@@ -65,6 +66,7 @@ const readOverrides = defineRoute({
 const replaceOverrides = defineRoute({
   method: 'put',
   path: '/api/users/:email/apps/:appCode/resources/:resourceType/:resourceId/permissions',
+  operation: 'replaceRecordOverrides',
   tag: 'Users',
   summary: 'Replace the overrides of a user for one record',
   description:
@@ -87,7 +89,7 @@ const replaceOverrides = defineRoute({
     ...(['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL'] as const),
     ...(['IMMUTABLE_FIELD', 'GLOBAL_PERMISSION', 'UNKNOWN_RESOURCE_TYPE', 'STALE'] as const),
   ],
-  example: { body: { permissions: [{ permission: 'invoice.read', granted: true, accessLevel: 'view' }] } },
+  example: { body: { permissions: [{ permission: 'invoice.access', granted: true, accessLevel: 'view' }] } },
   handle: async ({ overrides }, input) => {
     const { appCode, email, ...resource } = input.params;
     const wanted = input.body.permissions.map(({ granted, accessLevel: level, ...item }) => ({
@@ -107,6 +109,7 @@ const Place = z.strictObject({ resourceType: slug, resourceId, permissionId: id 
 const listOverrides = defineRoute({
   method: 'get',
   path: '/api/users/:email/apps/:appCode/resources',
+  operation: 'listUserOverrides',
   tag: 'Users',
   summary: 'Every override of a user in an application',
   guard: applicationLevel('view'),

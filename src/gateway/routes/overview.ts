@@ -69,6 +69,7 @@ function shown({ sends, oldestWaiting, failingBrands, provider, ...rest }: Overv
 const readOverview = defineRoute({
   method: 'get',
   path: '/api/admin/overview',
+  operation: 'getOverview',
   tag: 'Operations',
   summary: 'The state of everything that the caller may see',
   guard: anyAdministrator,
@@ -102,6 +103,7 @@ const changeEvents = serverSentEvents(
 const stream = defineRoute({
   method: 'get',
   path: '/api/admin/stream',
+  operation: 'streamChanges',
   unsafe: true,
   tag: 'Operations',
   summary: 'Stream the changes that the caller may see',

@@ -51,6 +51,7 @@ const ImportResult = record('ImportResult', {
 const importPeople = defineRoute({
   method: 'post',
   path: '/api/users/import',
+  operation: 'importUsers',
   tag: 'Users',
   summary: 'Import people',
   description: [

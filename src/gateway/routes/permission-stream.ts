@@ -18,6 +18,7 @@ const permissionEvents = serverSentEvents(
 const stream = defineRoute({
   method: 'get',
   path: '/api/profile/me/permissions/stream',
+  operation: 'streamMyPermissions',
   unsafe: true,
   tag: 'Checks',
   summary: 'Stream when my permissions may have changed',

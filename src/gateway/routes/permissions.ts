@@ -60,6 +60,7 @@ export function shownPermission(permission: PermissionRecord): z.input<typeof Pe
 const listPermissions = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/permissions',
+  operation: 'listPermissions',
   tag: 'Permissions',
   summary: 'All permissions of an application',
   guard: applicationLevel('view'),
@@ -72,6 +73,7 @@ const listPermissions = defineRoute({
 const createPermission = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/permissions',
+  operation: 'createPermission',
   tag: 'Permissions',
   summary: 'Create a permission',
   guard: applicationLevel('edit'),
@@ -110,6 +112,7 @@ const createPermission = defineRoute({
 const changePermission = defineRoute({
   method: 'put',
   path: '/api/applications/:appCode/permissions/:permissionId',
+  operation: 'updatePermission',
   tag: 'Permissions',
   summary: 'Change a permission',
   description: 'The type can change only while no role or override refers to it.',
@@ -143,6 +146,7 @@ const changePermission = defineRoute({
 const deletePermission = defineRoute({
   method: 'delete',
   path: '/api/applications/:appCode/permissions/:permissionId',
+  operation: 'deletePermission',
   tag: 'Permissions',
   summary: 'Delete a permission',
   description: 'Removes it from roles and deletes its overrides; its children lose their parent.',

@@ -173,6 +173,7 @@ const DESCRIPTION =
 const exportMine = defineRoute({
   method: 'get',
   path: '/api/profile/me/export',
+  operation: 'exportMyData',
   tag: 'Profile',
   summary: 'Everything that is stored about me',
   description: DESCRIPTION,
@@ -187,6 +188,7 @@ const exportMine = defineRoute({
 const exportUser = defineRoute({
   method: 'get',
   path: '/api/users/:email/export',
+  operation: 'exportUserData',
   tag: 'Users',
   summary: 'Everything that is stored about a person',
   description: DESCRIPTION,
@@ -230,6 +232,7 @@ const ErasureReceipt = record('ErasureReceipt', {
 const eraseUser = defineRoute({
   method: 'post',
   path: '/api/users/:email/erase',
+  operation: 'eraseUser',
   tag: 'Users',
   summary: 'Erase a person',
   description:

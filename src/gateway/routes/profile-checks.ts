@@ -45,17 +45,19 @@ const MyCheckQuestion = record('MyCheckQuestion', {
 const myCheck = defineRoute({
   ...question,
   path: '/api/profile/me/check',
+  operation: 'checkMine',
   summary: 'Check one of my permissions',
   body: MyCheckQuestion,
   response: z.object({ allowed: z.boolean() }),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
-  example: { body: { app: 'crm', permission: 'contacts.export' }, response: { allowed: true } },
+  example: { body: { app: 'atelier', permission: 'project.access' }, response: { allowed: true } },
   handle: ({ engine }, input) => askCheck(engine, rawCheck({ ...input.body, email: input.caller.email }), input),
 });
 
 const myBulkCheck = defineRoute({
   ...question,
   path: '/api/profile/me/check/bulk',
+  operation: 'bulkCheckMine',
   summary: 'Check several of my permissions',
   description: 'One answer for each distinct code, all at one revision.',
   body: z.strictObject({ app: appField, permissions: permissionsField, ...resourceFields, accessLevel: levelField }),
@@ -63,8 +65,8 @@ const myBulkCheck = defineRoute({
   response: z.record(z.string(), z.boolean()),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
-    body: { app: 'crm', permissions: ['contacts.export', 'contacts.delete'] },
-    response: { 'contacts.export': true, 'contacts.delete': false },
+    body: { app: 'atelier', permissions: ['project.access', 'invoice.access'] },
+    response: { 'project.access': true, 'invoice.access': false },
   },
   handle: ({ engine }, input) => askBulk(engine, rawBulk({ ...input.body, email: input.caller.email }), input),
 });
@@ -72,18 +74,19 @@ const myBulkCheck = defineRoute({
 const myEffective = defineRoute({
   ...question,
   path: '/api/profile/me/check/effective',
+  operation: 'listMyEffective',
   summary: 'List what I hold in an application',
   description: 'Every permission that the application defines, by group (those without one last), then code.',
   body: z.strictObject({ app: appField, ...resourceFields }),
   response: z.array(MyEffectivePermission),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
-    body: { app: 'crm' },
+    body: { app: 'atelier' },
     response: [
       {
-        code: 'contacts.export',
+        code: 'report.export',
         type: 'binary',
-        groupName: null,
+        groupName: 'Finance',
         global: true,
         accessLevel: null,
         granted: false,
@@ -98,6 +101,7 @@ const myEffective = defineRoute({
 const myBatchCheck = defineRoute({
   ...question,
   path: '/api/profile/me/check/batch',
+  operation: 'batchCheckMine',
   summary: 'Check my permissions for many records',
   description:
     'Answers each check in order, all at one revision. A malformed check refuses the whole call and is named (`checks.3.resourceId`).',
@@ -106,8 +110,8 @@ const myBatchCheck = defineRoute({
   response: z.object({ results: z.array(MyCheckResult) }),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
-    body: { checks: [{ app: 'crm', permission: 'contacts.manage', resourceType: 'contact', resourceId: '43' }] },
-    response: { results: [{ allowed: false, accessLevel: null, source: 'none' }] },
+    body: { checks: [{ app: 'atelier', permission: 'project.access', resourceType: 'project', resourceId: '7' }] },
+    response: { results: [{ allowed: true, accessLevel: 'edit', source: 'role' }] },
   },
   handle: ({ engine }, input) => {
     const { body, caller } = input;

@@ -57,6 +57,7 @@ const EXAMPLE = {
 const myProfile = defineRoute({
   method: 'get',
   path: '/api/profile/me',
+  operation: 'getMyProfile',
   unsafe: true,
   tag: 'Profile',
   summary: 'My profile',
@@ -71,6 +72,7 @@ const myProfile = defineRoute({
 const changeMyProfile = defineRoute({
   method: 'put',
   path: '/api/profile/me',
+  operation: 'updateMyProfile',
   tag: 'Profile',
   summary: 'Change my profile',
   description:
@@ -100,6 +102,7 @@ const changeMyProfile = defineRoute({
 const profileOf = defineRoute({
   method: 'get',
   path: '/api/profile/:email',
+  operation: 'getProfile',
   tag: 'Profile',
   summary: "A user's profile",
   description:

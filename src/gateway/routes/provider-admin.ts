@@ -23,6 +23,7 @@ const NotificationProvider = record('NotificationProvider', {
 const readNotificationProvider = defineRoute({
   method: 'get',
   path: '/api/idp/admin/notification-provider',
+  operation: 'getNotificationProvider',
   tag: 'Identity provider',
   summary: 'Show whether the provider sends its e-mails through this service',
   description: 'From the stored state; the provider is not queried.',
@@ -35,6 +36,7 @@ const readNotificationProvider = defineRoute({
 const setUpNotificationProvider = defineRoute({
   method: 'post',
   path: '/api/idp/admin/notification-provider/setup',
+  operation: 'setUpNotificationProvider',
   tag: 'Identity provider',
   summary: 'Make the provider send its e-mails through this service',
   description:
@@ -49,6 +51,7 @@ const setUpNotificationProvider = defineRoute({
 const activateNotificationProvider = defineRoute({
   method: 'post',
   path: '/api/idp/admin/notification-provider/activate',
+  operation: 'activateNotificationProvider',
   tag: 'Identity provider',
   summary: 'Activate the notification provider again',
   guard: superAdmin,
@@ -72,6 +75,7 @@ function toJson({ id, name, state, primaryDomain }: IdpOrganization): z.output<t
 const listOrganizations = defineRoute({
   method: 'get',
   path: '/api/idp/admin/orgs',
+  operation: 'listOrganizations',
   tag: 'Identity provider',
   summary: 'All organizations of the provider',
   guard: superAdmin,
@@ -88,6 +92,7 @@ const domain = z
 const createOrganization = defineRoute({
   method: 'post',
   path: '/api/idp/admin/orgs',
+  operation: 'createOrganization',
   tag: 'Identity provider',
   summary: 'Create an organization at the provider',
   guard: superAdmin,
@@ -111,6 +116,7 @@ const OrganizationParams = z.strictObject({
 const brandOrganization = defineRoute({
   method: 'put',
   path: '/api/idp/admin/orgs/:orgId/branding',
+  operation: 'updateOrganizationBranding',
   tag: 'Identity provider',
   summary: "Change how an organization's login pages look",
   description:
@@ -148,6 +154,7 @@ const redirectUri = z
 const setUpOrganization = defineRoute({
   method: 'post',
   path: '/api/idp/admin/orgs/:orgId/setup',
+  operation: 'setUpOrganization',
   tag: 'Identity provider',
   summary: 'Create a project and an OpenID Connect client for an application',
   description:
@@ -230,6 +237,7 @@ const Events = record('ProviderEvents', {
 const readEvents = defineRoute({
   method: 'get',
   path: '/api/idp/admin/events',
+  operation: 'listProviderEvents',
   tag: 'Identity provider',
   summary: 'The last events and e-mails of the provider, and what came of them',
   description: 'The newest first, at most 200. No codes, links or texts of mails are stored.',

@@ -14,6 +14,7 @@ export const AuthMailAnswer = z.strictObject({
 const sendEmail = defineRoute({
   method: 'post',
   path: '/api/idp/notifications/email',
+  operation: 'sendProviderEmail',
   tag: 'Identity provider',
   summary: 'Send an e-mail of the identity provider',
   description: [

@@ -14,6 +14,7 @@ import { answer, defineRoute, type Route } from '../route/route.ts';
 const health = defineRoute({
   method: 'get',
   path: '/api/idp/health',
+  operation: 'getProviderHealth',
   tag: 'Identity provider',
   summary: 'Show whether the identity provider can be reached',
   guard: open,
@@ -27,6 +28,7 @@ const health = defineRoute({
 const discovery = defineRoute({
   method: 'get',
   path: '/api/idp/discovery',
+  operation: 'getProviderDiscovery',
   tag: 'Identity provider',
   summary: "The provider's OpenID Connect discovery document, unchanged",
   guard: open,
@@ -39,6 +41,7 @@ const discovery = defineRoute({
 const login = defineRoute({
   method: 'get',
   path: '/api/idp/login',
+  operation: 'beginLogin',
   unsafe: true,
   tag: 'Identity provider',
   summary: "Redirect to the provider's login page",
@@ -63,6 +66,7 @@ const returned = z.string().min(1).max(4096);
 const callback = defineRoute({
   method: 'get',
   path: '/api/idp/callback',
+  operation: 'finishLogin',
   unsafe: true,
   tag: 'Identity provider',
   summary: 'Handle the return from the login page',
@@ -129,6 +133,7 @@ const UNHANDLED = { source: 'webhook', orgId: null, email: null, outcome: 'ignor
 const webhook = defineRoute({
   method: 'post',
   path: '/api/idp/webhook',
+  operation: 'receiveUserEvent',
   tag: 'Identity provider',
   summary: 'Receive a user event of the identity provider',
   description:
@@ -160,6 +165,7 @@ const webhook = defineRoute({
 const registrationLocale = defineRoute({
   method: 'put',
   path: '/api/internal/auth/registration-locale',
+  operation: 'recordRegistrationLocale',
   tag: 'Internal',
   summary: 'Record the language in which a user registers',
   description:

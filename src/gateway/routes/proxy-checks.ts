@@ -24,6 +24,7 @@ export function proxyCheckRoutes(userHeader: string): readonly Route[] {
       method: 'get',
       everyMethod: true,
       path: PATH,
+      operation: 'checkByStatus',
       tag: 'Checks',
       summary: 'Check by status',
       description: `For proxies that read only a status: 204 allowed, 403 denied, 401 without a user, 503 without an answer; 2xx is a yes and nothing else. Every method is answered alike, at this path and every path below it, and the body is not read. Answers about a person carry \`x-usher-email\`, \`x-usher-access-level\` and \`x-usher-source\`.`,

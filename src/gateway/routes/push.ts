@@ -27,6 +27,7 @@ const endpoint = text(LIMITS.url);
 const vapidKey = defineRoute({
   method: 'get',
   path: '/api/profile/me/push/vapid-key',
+  operation: 'getVapidKey',
   tag: 'Push',
   summary: 'Get the key that browsers subscribe with',
   description: '`applicationServerKey` of `pushManager.subscribe`. In production 503 where no keys are configured.',
@@ -39,6 +40,7 @@ const vapidKey = defineRoute({
 const subscribe = defineRoute({
   method: 'post',
   path: '/api/profile/me/push/subscribe',
+  operation: 'subscribeToPushes',
   tag: 'Push',
   summary: 'Subscribe this browser to pushes',
   description:
@@ -74,6 +76,7 @@ const subscribe = defineRoute({
 const unsubscribe = defineRoute({
   method: 'post',
   path: '/api/profile/me/push/unsubscribe',
+  operation: 'unsubscribeFromPushes',
   tag: 'Push',
   summary: 'Unsubscribe an endpoint from pushes',
   guard: signedIn,
@@ -88,6 +91,7 @@ const unsubscribe = defineRoute({
 const list = defineRoute({
   method: 'get',
   path: '/api/profile/me/push/subscriptions',
+  operation: 'listMyPushSubscriptions',
   tag: 'Push',
   summary: 'List my subscribed browsers',
   guard: signedIn,
@@ -99,6 +103,7 @@ const list = defineRoute({
 const remove = defineRoute({
   method: 'delete',
   path: '/api/profile/me/push/subscriptions/:id',
+  operation: 'deleteMyPushSubscription',
   tag: 'Push',
   summary: 'Unsubscribe one of my browsers from pushes',
   guard: signedIn,

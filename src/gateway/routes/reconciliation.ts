@@ -40,6 +40,7 @@ function shown({ isBraked, changes, ...rest }: Reconciled, dryRun: boolean): z.o
 const reconcile = defineRoute({
   method: 'post',
   path: '/api/idp/reconcile',
+  operation: 'reconcile',
   tag: 'Identity provider',
   summary: 'Find and apply the user events that the webhook has lost',
   description:

@@ -24,6 +24,7 @@ const RefusedMail = record('RefusedMail', {
 const listRefused = defineRoute({
   method: 'get',
   path: '/api/idp/admin/mails',
+  operation: 'listRefusedMails',
   tag: 'Identity provider',
   summary: 'The e-mails of the provider that could not be sent',
   description:
@@ -36,6 +37,7 @@ const listRefused = defineRoute({
 const sendRefused = defineRoute({
   method: 'post',
   path: '/api/idp/admin/mails/:id/send',
+  operation: 'sendRefusedMail',
   tag: 'Identity provider',
   summary: 'Send an e-mail that was refused',
   description:

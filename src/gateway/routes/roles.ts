@@ -35,6 +35,7 @@ const RoleParams = z.strictObject({ ...AppParams.shape, roleId: idParam });
 const listRoles = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/roles',
+  operation: 'listRoles',
   tag: 'Roles',
   summary: 'All roles of an application',
   guard: applicationLevel('view'),
@@ -47,6 +48,7 @@ const listRoles = defineRoute({
 const createRole = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/roles',
+  operation: 'createRole',
   tag: 'Roles',
   summary: 'Create a role',
   guard: applicationLevel('edit'),
@@ -70,6 +72,7 @@ const createRole = defineRoute({
 const changeRole = defineRoute({
   method: 'put',
   path: '/api/applications/:appCode/roles/:roleId',
+  operation: 'updateRole',
   tag: 'Roles',
   summary: 'Change a role',
   guard: applicationLevel('edit'),
@@ -96,6 +99,7 @@ const changeRole = defineRoute({
 const deleteRole = defineRoute({
   method: 'delete',
   path: '/api/applications/:appCode/roles/:roleId',
+  operation: 'deleteRole',
   tag: 'Roles',
   summary: 'Delete a role',
   description: 'Its assignments end with it.',
@@ -124,6 +128,7 @@ function shownPermissions(permissions: readonly RolePermission[]): z.output<type
 const readRolePermissions = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/roles/:roleId/permissions',
+  operation: 'listRolePermissions',
   tag: 'Roles',
   summary: 'List the permissions of a role',
   guard: applicationLevel('view'),
@@ -140,6 +145,7 @@ const readRolePermissions = defineRoute({
 const replaceRolePermissions = defineRoute({
   method: 'put',
   path: '/api/applications/:appCode/roles/:roleId/permissions',
+  operation: 'replaceRolePermissions',
   tag: 'Roles',
   summary: 'Replace the permissions of a role',
   guard: applicationLevel('edit'),
@@ -153,7 +159,7 @@ const replaceRolePermissions = defineRoute({
   limit: 'list',
   response: RolePermissionAnswer,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL', 'IMMUTABLE_FIELD', 'STALE'],
-  example: { body: { permissions: [{ permission: 'invoice.read', accessLevel: 'edit' }] } },
+  example: { body: { permissions: [{ permission: 'invoice.access', accessLevel: 'edit' }] } },
   handle: async ({ roles }, input) => {
     const { appCode, roleId } = input.params;
     const wanted = input.body.permissions.map(({ accessLevel: level, ...item }) => ({

@@ -36,6 +36,7 @@ function toJson({ people, applications, roles, permissions }: Found): z.output<t
 const search = defineRoute({
   method: 'get',
   path: '/api/search',
+  operation: 'search',
   tag: 'Applications',
   summary: 'Search people, applications, roles and permissions',
   description:
@@ -53,7 +54,7 @@ const search = defineRoute({
       people: [{ email: 'ines.voice@example.com', displayName: 'Ines Voice', active: true }],
       applications: [{ code: 'invoices', name: 'Invoices' }],
       roles: [{ appCode: 'billing', id: 7, code: 'invoice-clerk', name: 'Clerk', description: 'Writes invoices.' }],
-      permissions: [{ appCode: 'billing', id: 3, code: 'invoice.read', description: null, type: 'tiered' }],
+      permissions: [{ appCode: 'billing', id: 3, code: 'invoice.access', description: null, type: 'tiered' }],
     },
   },
   handle: async ({ search }, { caller, query }) => toJson(await search.find(caller.email, query.q)),

@@ -46,6 +46,7 @@ const PATH = '/api/applications/:appCode/templates';
 const listTemplates = defineRoute({
   method: 'get',
   path: PATH,
+  operation: 'listTemplates',
   tag: 'Notifications',
   summary: 'All templates of an application',
   guard: applicationLevel('view'),
@@ -58,6 +59,7 @@ const listTemplates = defineRoute({
 const createTemplate = defineRoute({
   method: 'post',
   path: PATH,
+  operation: 'createTemplate',
   tag: 'Notifications',
   summary: 'Create a template',
   description:
@@ -100,6 +102,7 @@ const createTemplate = defineRoute({
 const changeTemplate = defineRoute({
   method: 'put',
   path: `${PATH}/:id`,
+  operation: 'updateTemplate',
   tag: 'Notifications',
   summary: 'Change a template',
   guard: applicationLevel('edit'),
@@ -130,6 +133,7 @@ const changeTemplate = defineRoute({
 const deleteTemplate = defineRoute({
   method: 'delete',
   path: `${PATH}/:id`,
+  operation: 'deleteTemplate',
   tag: 'Notifications',
   summary: 'Delete a template',
   guard: applicationLevel('edit'),
@@ -158,6 +162,7 @@ function toPreview({ subject, html, text: plain, pushTitle, pushBody }: Rendered
 const previewDraft = defineRoute({
   method: 'post',
   path: `${PATH}/preview`,
+  operation: 'previewNewTemplate',
   tag: 'Notifications',
   summary: 'Preview a template that is not stored',
   description: [
@@ -192,6 +197,7 @@ const previewDraft = defineRoute({
 const previewTemplate = defineRoute({
   method: 'post',
   path: `${PATH}/:id/preview`,
+  operation: 'previewTemplate',
   tag: 'Notifications',
   summary: 'Preview a template',
   description:
@@ -215,6 +221,7 @@ const previewTemplate = defineRoute({
 const testTemplate = defineRoute({
   method: 'post',
   path: `${PATH}/:id/test`,
+  operation: 'sendTestTemplate',
   tag: 'Notifications',
   summary: 'Send a template to oneself',
   description: [

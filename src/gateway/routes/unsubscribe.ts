@@ -41,6 +41,7 @@ export function unsubscribeRoutes(settingsUrl: Config['notifications']['settings
   const showButton = defineRoute({
     method: 'get',
     path: PATH,
+    operation: 'getUnsubscribePage',
     tag: 'Inbox',
     summary: 'The page with the button that unsubscribes',
     description:
@@ -66,6 +67,7 @@ export function unsubscribeRoutes(settingsUrl: Config['notifications']['settings
   const unsubscribe = defineRoute({
     method: 'post',
     path: PATH,
+    operation: 'unsubscribe',
     tag: 'Inbox',
     summary: "Switch off a type's mail",
     description:

@@ -11,6 +11,7 @@ import { EXAMPLE, Preferences, preferencesBody, refuseOtherCode } from './my-app
 const readPreferences = defineRoute({
   method: 'get',
   path: '/api/users/:email/apps/:appCode/preferences',
+  operation: 'getPreferences',
   tag: 'Users',
   summary: "A user's preferences in an application",
   description: 'The defaults if nothing was set.',
@@ -25,6 +26,7 @@ const readPreferences = defineRoute({
 const changePreferences = defineRoute({
   method: 'put',
   path: '/api/users/:email/apps/:appCode/preferences',
+  operation: 'updatePreferences',
   tag: 'Users',
   summary: "Change a user's preferences in an application",
   description: 'Changes the fields sent. Records no login.',
@@ -47,6 +49,7 @@ const EVENTS = 'app-events';
 const listEvents = defineRoute({
   method: 'get',
   path: '/api/users/:email/apps/:appCode/events',
+  operation: 'listApplicationEvents',
   tag: 'Users',
   summary: "A user's logins and logouts in an application",
   description: 'The newest first.',

@@ -103,6 +103,7 @@ function filterOf(query: z.output<typeof UsersQuery>): UserQuery {
 const listUsers = defineRoute({
   method: 'get',
   path: '/api/users',
+  operation: 'listUsers',
   tag: 'Users',
   summary: 'Known addresses',
   description:
@@ -175,6 +176,7 @@ function shownMembership(row: MembershipRow): z.input<typeof Membership> {
 const readUser = defineRoute({
   method: 'get',
   path: '/api/users/:email',
+  operation: 'getUser',
   tag: 'Users',
   summary: 'A user with logins and roles',
   description: 'Limited to the applications that the caller may view; the user must be in one of them.',
@@ -200,6 +202,7 @@ const readUser = defineRoute({
 const changeActive = defineRoute({
   method: 'put',
   path: '/api/users/:email/active',
+  operation: 'setUserActive',
   tag: 'Users',
   summary: 'Block or unblock a user',
   description:
@@ -222,6 +225,7 @@ const changeActive = defineRoute({
 const clearSubject = defineRoute({
   method: 'delete',
   path: '/api/users/:email/subject',
+  operation: 'forgetUserAccount',
   tag: 'Users',
   summary: 'Forget which account of the identity provider an address belongs to',
   description: 'The next token of that address binds it again.',
@@ -241,6 +245,7 @@ const UserAccount = record('UserAccount', { email: z.string(), issuer: z.string(
 const nameAccount = defineRoute({
   method: 'put',
   path: '/api/users/:email/account',
+  operation: 'setUserAccount',
   tag: 'Users',
   summary: 'Name the account of the identity provider that an address belongs to',
   description:
@@ -275,6 +280,7 @@ const AdminStatus = record('AdminStatus', {
 const readAdminStatus = defineRoute({
   method: 'get',
   path: '/api/profile/me/admin-status',
+  operation: 'getMyAdminStatus',
   tag: 'Profile',
   summary: 'Show what I may administer',
   guard: signedIn,

@@ -71,7 +71,7 @@ function Deliveries({ values, set }: HealthProps) {
   const hours = values.hours in words.periods ? Number(values.hours) : 24;
   const stats = useRead(
     'GET /api/admin/notifications/stats',
-    { query: { hours: String(hours), appCode: values.app } },
+    { query: { hours, appCode: values.app } },
     { keep: true },
   );
   const counted = stats.data?.data;

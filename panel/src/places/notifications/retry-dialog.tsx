@@ -25,7 +25,7 @@ export function RetryDialog({ values, onClose }: { values: LogFilters; onClose: 
   const status = values.status === 'failed' || values.status === 'partial' ? values.status : undefined;
   const rights = useRights();
   const [retried, setRetried] = useState<Retried | null>(null);
-  const shared = { type, appCode, limit: String(COUNTED) };
+  const shared = { type, appCode, limit: COUNTED };
   const failed = useRead(
     'GET /api/admin/notifications',
     { query: { ...shared, status: 'failed' } },
