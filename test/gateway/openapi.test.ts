@@ -56,7 +56,10 @@ describe('the OpenAPI document', () => {
   });
 
   test('the OpenAPI document is valid 3.1, with resolving references and path parameters', () => {
-    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'Usher', version: expect.stringMatching(/^\d+\.\d+\.\d+$/) } });
+    expect(document).toMatchObject({
+      openapi: '3.1.0',
+      info: { title: 'Usher', version: expect.stringMatching(/^\d+\.\d+\.\d+$/) },
+    });
     for (const [at, value] of walk(document)) {
       if (at.endsWith('/$ref')) expect([at, typeof resolve(String(value))]).toEqual([at, 'object']);
       expect(at).not.toMatch(/\/\$(schema|defs)$/);
