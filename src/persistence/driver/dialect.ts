@@ -83,6 +83,11 @@ export function createDialect(source: SessionSource): Dialect {
   };
 }
 
+/** Kysely hands back what `acquireConnection` gave it. */
+function sessionOf(connection: DatabaseConnection): Session {
+  return connection as Session;
+}
+
 class SessionDriver implements Driver {
   readonly #source: SessionSource;
 
@@ -99,7 +104,7 @@ class SessionDriver implements Driver {
   }
 
   async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
-    const session = connection as Session;
+    const session = sessionOf(connection);
     try {
       await session.begin(settings);
     } catch (error) {
@@ -110,11 +115,11 @@ class SessionDriver implements Driver {
 
   /** A rollback follows a failed COMMIT, and releases. */
   commitTransaction(connection: DatabaseConnection): Promise<void> {
-    return (connection as Session).commit();
+    return sessionOf(connection).commit();
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    const session = connection as Session;
+    const session = sessionOf(connection);
     try {
       await session.rollback();
     } catch (error) {
@@ -137,7 +142,7 @@ class SessionDriver implements Driver {
   }
 
   releaseConnection(connection: DatabaseConnection): Promise<void> {
-    return (connection as Session).release();
+    return sessionOf(connection).release();
   }
 
   destroy(): Promise<void> {
