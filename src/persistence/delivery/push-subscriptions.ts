@@ -1,35 +1,21 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** A subscription as its owner sees it. */
-export interface PushSubscriptionRow {
-  id: number;
-  endpoint: string;
-  deviceLabel: string;
-  lastUsedAt: Date | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
+export type PushSubscriptionRow = Omit<Row<'push_subscription'>, 'personId' | 'p256dh' | 'auth' | 'vapidKey'>;
 
 /** A subscription as a push needs it. */
-export interface PushTarget {
-  id: number;
-  endpoint: string;
-  p256dh: string;
-  auth: string;
-  /** The public VAPID key that it was created with. */
-  vapidKey: string;
-  updatedAt: Date;
-}
+export type PushTarget = Pick<
+  Row<'push_subscription'>,
+  'id' | 'endpoint' | 'p256dh' | 'auth' | 'vapidKey' | 'updatedAt'
+>;
 
 /** A subscription as a browser creates it. */
-export interface NewPushSubscription {
-  endpoint: string;
-  p256dh: string;
-  auth: string;
-  deviceLabel: string;
-  vapidKey: string;
-}
+export type NewPushSubscription = Pick<
+  Row<'push_subscription'>,
+  'endpoint' | 'p256dh' | 'auth' | 'deviceLabel' | 'vapidKey'
+>;
 
 const OWNER_COLUMNS = ['id', 'endpoint', 'deviceLabel', 'lastUsedAt', 'createdAt', 'updatedAt'] as const;
 
@@ -62,8 +48,7 @@ export async function upsertSubscription(
           device_label = excluded.device_label, vapid_key = excluded.vapid_key, updated_at = now(),
           last_used_at = case when s.person_id = excluded.person_id then s.last_used_at end
       where s.person_id = excluded.person_id or (s.p256dh = excluded.p256dh and s.auth = excluded.auth)
-    returning id, endpoint, device_label as "deviceLabel", last_used_at as "lastUsedAt", created_at as "createdAt",
-              updated_at as "updatedAt", xmax = 0 as created`.execute(tx.kysely);
+    returning id, endpoint, device_label, last_used_at, created_at, updated_at, xmax = 0 as created`.execute(tx.kysely);
   const stored = rows[0];
   if (stored === undefined) return undefined;
   await sql`

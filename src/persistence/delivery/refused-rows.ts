@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** A mail that was refused and has failed. */
 export interface RefusedMail {
@@ -25,14 +26,7 @@ export async function takeRefusedRows(tx: Tx, lanes: readonly string[]): Promise
   await sql`
     select pg_advisory_xact_lock(hashtext('refused_row'), hashtext(lane))
       from (select lane from unnest(${[...lanes]}::text[]) as l (lane) order by hashtext(lane)) l`.execute(tx.kysely);
-  const { rows } = await sql<{
-    lane: string;
-    words: string;
-    paused: boolean;
-    deliveries: number[];
-    notifications: number[];
-    people: number[];
-  }>`
+  const { rows } = await sql<Omit<Row<'refused_row'>, 'at'>>`
     select lane, words, paused, deliveries, notifications, people from refused_row
      where lane = any(${[...lanes]}::text[]) and at > now() - ${KEPT}`.execute(tx.kysely);
   return new Map(

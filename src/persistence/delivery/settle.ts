@@ -80,7 +80,7 @@ export async function settleDeliveries(
       from s join n on n.id = s.notification
      where d.id = s.id and d.notification_id = n.id and d.attempts = s.claim and d.due_at is not null
     returning d.id, n.id as notification,
-              exists (select from refused_row where lane = any(${[...lanes]}::text[])) as "isAnyRefused"`.execute(
+              exists (select from refused_row where lane = any(${[...lanes]}::text[])) as is_any_refused`.execute(
     tx.kysely,
   );
   const changed = new Set(rows.map(({ notification }) => notification));

@@ -1,18 +1,15 @@
 import type { Level, RevisionToken } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import { Prepared, planByIndex } from '../driver/prepared.ts';
+import type { Row } from '../entities/schema.ts';
 import { type HeadTuple, readNewest } from '../facts/rows.ts';
 import { NEWEST_REVISION } from '../facts/sql.ts';
 
 /** Overrides of an application that are read; the rest is counted. */
 const SHOWN_OVERRIDES = 200;
 
-export interface AccessOverrideRow {
-  resourceType: string;
-  resourceId: string;
+export interface AccessOverrideRow extends Pick<Row<'resource_override'>, 'resourceType' | 'resourceId' | 'level'> {
   permission: string;
-  /** 0 denies. */
-  level: Level;
 }
 
 /** The roles, overrides and seat of a person in one application. */
@@ -82,7 +79,7 @@ const APPLICATIONS = new Prepared<AccessRow>(
             where h.application_id = a.id and g.permission_id = p.id))), '[]') as permissions,
       coalesce((select json_agg(json_build_object('roleId', g.role_id, 'permissionId', g.permission_id, 'level', g.level))
         from held h join role_permission g on g.role_id = h.role_id and g.application_id = a.id
-        where h.application_id = a.id), '[]') as "rolePermissions",
+        where h.application_id = a.id), '[]') as role_permissions,
       coalesce((select json_agg(json_build_object('resourceType', o.resource_type, 'resourceId', o.resource_id,
             'permission', o.code, 'level', o.level) order by o.resource_type, o.resource_id, o.code)
         from (
@@ -95,8 +92,8 @@ const APPLICATIONS = new Prepared<AccessRow>(
               cross join lateral (select code from permission where id = k.id offset 0) x)
           select f.resource_type, f.resource_id, n.code, f.level
             from first f join named n on n.id = f.permission_id) o), '[]') as overrides,
-      (select count(*) from resource_override where person_id = $1::bigint and application_id = a.id) as "overrideCount",
-      (select last_login_at from app_preference where person_id = $1::bigint and application_id = a.id) as "lastLoginAt"
+      (select count(*) from resource_override where person_id = $1::bigint and application_id = a.id) as override_count,
+      (select last_login_at from app_preference where person_id = $1::bigint and application_id = a.id) as last_login_at
     from found join application a on a.id = found.id
     cross join lateral (select exists (
       select from app_admin where person_id = $1::bigint and application_id = a.id) as admin) m

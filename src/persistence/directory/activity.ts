@@ -66,9 +66,9 @@ const NOTE = new Prepared<RecordedActivity>(
     where is_current and app_id is not null and (last is null or last <= now() - ${ACTIVITY})
     order by person_id, app_id, n),
   ${MOVED}
-  select g.app_id as "appId", g.is_current as "isCurrent", d.n is not null and m.person_id is not null as recorded,
+  select g.app_id, g.is_current, d.n is not null and m.person_id is not null as recorded,
     (case when m.person_id is not null then extract(epoch from ${ACTIVITY})
-      else coalesce(greatest(0, extract(epoch from g.last + ${ACTIVITY} - now())), 0) end * 1000)::float8 as "waitMs"
+      else coalesce(greatest(0, extract(epoch from g.last + ${ACTIVITY} - now())), 0) end * 1000)::float8 as wait_ms
   from given g left join due d on d.n = g.n
   left join moved m on m.person_id = g.person_id and m.application_id = g.app_id
   order by g.n`,
@@ -122,7 +122,7 @@ const NOTE_EVENT = new Prepared<NotedEvent>(
     where w.app_id is not null and w.registered and w.active and ($3::text is null or exists (select from told))
       and (x.last_activity_at is null or x.last_activity_at <= now() - ${ACTIVITY})),
   ${MOVED}
-  select app_id as "appId", registered, active, exists (select from moved) as recorded from who`,
+  select app_id, registered, active, exists (select from moved) as recorded from who`,
 );
 
 /**

@@ -6,6 +6,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope, Tx } from '../database.ts';
 import { Prepared, planByIndex } from '../driver/prepared.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** What an erasure removes, or in the audit renames. */
 export const REMOVED_KINDS = [
@@ -34,11 +35,8 @@ export type Removed = Record<RemovedKind, number>;
 export type RemovedRights = Pick<Removed, 'superadmins' | 'appAdmins' | 'roles' | 'overrides'>;
 
 /** An erasure as its receipt tells it: no address. */
-export interface ErasureRow {
-  pseudonym: string;
+export interface ErasureRow extends Pick<Row<'erasure'>, 'pseudonym' | 'startedAt' | 'finishedAt'> {
   removed: Removed;
-  startedAt: Date;
-  finishedAt: Date | null;
 }
 
 /** The address, and what stands for it in the audit. */
@@ -85,7 +83,7 @@ const REMOVE_RIGHTS = new Prepared<RemovedRights>(
     a as (delete from app_admin where person_id = $1::bigint returning 1),
     r as (delete from user_role where person_id = $1::bigint returning 1),
     o as (delete from resource_override where person_id = $1::bigint returning 1)
-    select (select count(*)::int from s) as superadmins, (select count(*)::int from a) as "appAdmins",
+    select (select count(*)::int from s) as superadmins, (select count(*)::int from a) as app_admins,
       (select count(*)::int from r) as roles, (select count(*)::int from o) as overrides`,
 );
 
@@ -107,9 +105,9 @@ const REMOVE_RECORDS = new Prepared<Partial<Removed>>(
     c as (delete from notification_preference where person_id = $1::bigint returning 1),
     p as (delete from push_subscription where person_id = $1::bigint returning 1)
     select (select count(*)::int from f) as profiles, (select count(*)::int from a) as accounts,
-      (select count(*)::int from l) as "applicationPreferences",
-      (select count(*)::int from e) as events, (select count(*)::int from c) as "notificationPreferences",
-      (select count(*)::int from p) as "pushSubscriptions"`,
+      (select count(*)::int from l) as application_preferences,
+      (select count(*)::int from e) as events, (select count(*)::int from c) as notification_preferences,
+      (select count(*)::int from p) as push_subscriptions`,
 );
 
 /** Removes what there are few of beside the rights: everything that goes with the row of the person, and what names the address alone. */
@@ -330,9 +328,9 @@ export async function countLater(
 ): Promise<Pick<Removed, 'notifications' | 'deliveriesWaiting' | 'deliveriesPast' | 'auditRecords'>> {
   await planByIndex(tx);
   const { rows } = await sql<Pick<Removed, 'notifications' | 'deliveriesWaiting' | 'deliveriesPast' | 'auditRecords'>>`
-    select count(distinct n.id)::int as notifications, (count(d.id) filter (where d.due_at is not null))::int as "deliveriesWaiting",
-      (count(d.id) filter (where d.due_at is null))::int as "deliveriesPast",
-      (select count(*)::int from (${recordsNaming(email, new Date('9999-01-01Z'), null)}) r) as "auditRecords"
+    select count(distinct n.id)::int as notifications, (count(d.id) filter (where d.due_at is not null))::int as deliveries_waiting,
+      (count(d.id) filter (where d.due_at is null))::int as deliveries_past,
+      (select count(*)::int from (${recordsNaming(email, new Date('9999-01-01Z'), null)}) r) as audit_records
     from notification n left join delivery d on d.notification_id = n.id where n.person_id = ${person}`.execute(
     tx.kysely,
   );

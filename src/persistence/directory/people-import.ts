@@ -2,6 +2,8 @@
 
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
+import type { Names } from './profiles.ts';
 
 /** A role by its names, locked against deletion until the transaction ends. */
 export interface ImportedRole {
@@ -23,7 +25,7 @@ export async function holdNamedRoles(
     .where('code', 'in', ['', ...apps])
     .execute();
   const { rows } = await sql<ImportedRole>`
-    select a.code as app, r.code as role, a.id as "appId", r.id as "roleId"
+    select a.code as app, r.code as role, a.id as app_id, r.id as role_id
       from role r join application a on a.id = r.application_id
      where r.application_id = any(${known.map(({ id }) => id)}::bigint[])
        and r.code = any(${[...new Set(named.map(({ role }) => role))]}::text[])
@@ -40,27 +42,18 @@ export async function holdBrands(tx: Tx, slugs: readonly string[]): Promise<Map<
 }
 
 /** What an import compares and writes of a profile. */
-export interface ImportedProfile {
+export interface ImportedProfile
+  extends Names,
+    Pick<Row<'profile'>, 'locale' | 'timezone' | 'brandId' | 'namesChangedAt' | 'namesKept'> {
   id: number;
   email: string;
-  firstName: string | null;
-  lastName: string | null;
-  displayName: string | null;
-  locale: string | null;
-  timezone: string | null;
-  brandId: number | null;
-  /** Null while no source with a time has set a name. */
-  namesChangedAt: Date | null;
-  /** As `nameBits`: the names that are their owner's. */
-  namesKept: number;
 }
 
 /** The profiles of these addresses, locked against other writes until the transaction ends. */
 export async function lockProfiles(tx: Tx, emails: readonly string[]): Promise<Map<string, ImportedProfile>> {
   const { rows } = await sql<ImportedProfile>`
-    select f.person_id as id, p.email, f.first_name as "firstName", f.last_name as "lastName",
-      f.display_name as "displayName", f.locale, f.timezone, f.brand_id as "brandId",
-      f.names_changed_at as "namesChangedAt", f.names_kept as "namesKept"
+    select f.person_id as id, p.email, f.first_name, f.last_name, f.display_name, f.locale, f.timezone, f.brand_id,
+      f.names_changed_at, f.names_kept
     from person p join profile f on f.person_id = p.id
     where p.email = any(${emails}::text[]) order by p.id for no key update of f`.execute(tx.kysely);
   return new Map(rows.map((row) => [row.email, row]));
@@ -92,6 +85,6 @@ export async function giveRoles(
       ${given.map(({ roleId }) => roleId)}::bigint[]) as g (person_id, application_id, role_id)
     order by person_id, application_id, role_id
     on conflict (person_id, application_id, role_id) do nothing
-    returning person_id as person, role_id as "roleId"`.execute(tx.kysely);
+    returning person_id as person, role_id`.execute(tx.kysely);
   return rows;
 }

@@ -53,9 +53,9 @@ export interface PersonalRecord {
 /** Undefined for an address without a row. One statement, hence one snapshot. */
 export async function readPersonalRecord(tx: Tx, email: string): Promise<PersonalRecord | undefined> {
   const { rows } = await sql<PersonalRecord>`
-    select p.id, p.email, p.provider_active as "providerActive", p.blocked, ${iso('p.registered_at')} as "registeredAt",
-      ${iso('p.created_at')} as "createdAt",
-      (select ${iso('s.created_at')} from superadmin s where s.person_id = p.id) as "superadminSince",
+    select p.id, p.email, p.provider_active, p.blocked, ${iso('p.registered_at')} as registered_at,
+      ${iso('p.created_at')} as created_at,
+      (select ${iso('s.created_at')} from superadmin s where s.person_id = p.id) as superadmin_since,
       (select json_build_object('firstName', f.first_name, 'lastName', f.last_name, 'displayName', f.display_name,
           'namesChangedAt', ${iso('f.names_changed_at')}, 'avatarUrl', f.avatar_url, 'locale', f.locale, 'theme', f.theme,
           'timezone', f.timezone, 'brand', (select slug from brand where id = f.brand_id),
@@ -69,23 +69,23 @@ export async function readPersonalRecord(tx: Tx, email: string): Promise<Persona
       coalesce((select json_agg(json_build_object('appCode', a.code, 'type', t.code, ${CHOICES}, 'updatedAt', ${iso('c.updated_at')})
           order by a.code, t.code)
         from notification_preference c join notification_type t on t.id = c.notification_type_id
-          join application a on a.id = t.application_id where c.person_id = p.id), '[]') as "notificationPreferences",
+          join application a on a.id = t.application_id where c.person_id = p.id), '[]') as notification_preferences,
       coalesce((select json_agg(json_build_object('id', s.id, 'endpoint', s.endpoint, 'deviceLabel', s.device_label,
           'lastUsedAt', ${iso('s.last_used_at')}, 'createdAt', ${iso('s.created_at')}, 'updatedAt', ${iso('s.updated_at')})
           order by s.id)
-        from push_subscription s where s.person_id = p.id), '[]') as "pushSubscriptions",
+        from push_subscription s where s.person_id = p.id), '[]') as push_subscriptions,
       coalesce((select json_agg(json_build_object('orgId', r.org_id, 'locale', r.locale, 'at', ${iso('r.at')})
           order by r.org_id)
-        from registration_locale r where r.email = p.email), '[]') as "registrationLocales",
+        from registration_locale r where r.email = p.email), '[]') as registration_locales,
       coalesce((select json_agg(json_build_object('at', ${iso('e.at')}, 'source', e.source, 'eventType', e.event_type,
           'orgId', e.org_id, 'outcome', e.outcome, 'reason', e.reason) order by e.id)
-        from provider_event e where e.email = p.email), '[]') as "providerEvents",
+        from provider_event e where e.email = p.email), '[]') as provider_events,
       coalesce((select json_agg(json_build_object('at', ${iso('m.at')}, 'eventType', m.event_type, 'orgId', m.org_id,
           'reason', m.reason, 'sentAt', ${iso('m.sent_at')}) order by m.id)
-        from refused_mail m where m.email = p.email), '[]') as "refusedMails",
-      ${isoOf(sql`now()::timestamptz(3)`)} as "readAt",
-      coalesce((select max(n.id) from notification n where n.person_id = p.id), 0) as "newestNotification",
-      coalesce((select max(v.id) from app_event v where v.person_id = p.id), 0) as "newestEvent"
+        from refused_mail m where m.email = p.email), '[]') as refused_mails,
+      ${isoOf(sql`now()::timestamptz(3)`)} as read_at,
+      coalesce((select max(n.id) from notification n where n.person_id = p.id), 0) as newest_notification,
+      coalesce((select max(v.id) from app_event v where v.person_id = p.id), 0) as newest_event
     from person p where p.email = ${email}`.execute(tx.kysely);
   return rows[0];
 }
@@ -145,8 +145,8 @@ export async function nextOverrides(
 ): Promise<{ rows: PersonalOverride[]; behind: OverridePlace | null }> {
   const [app, type, id, permission] = after;
   const { rows } = await sql<PersonalOverride & { app: number; permissionId: number }>`
-    select a.code as "appCode", o.resource_type as "resourceType", o.resource_id as "resourceId", c.code as permission,
-      o.level, ${iso('o.created_at')} as since, o.application_id as app, o.permission_id as "permissionId"
+    select a.code as app_code, o.resource_type, o.resource_id, c.code as permission,
+      o.level, ${iso('o.created_at')} as since, o.application_id as app, o.permission_id
     from (select * from resource_override where person_id = ${person}
         and (application_id, resource_type, resource_id, permission_id) > (${app}, ${type}, ${id}, ${permission})
       order by application_id, resource_type, resource_id, permission_id limit ${ROWS}) o
@@ -170,7 +170,7 @@ export interface PersonalEvent {
 /** The next logins and logouts in all applications, oldest first. */
 export async function nextEvents(tx: Tx, person: number, after: number, last: number): Promise<PersonalEvent[]> {
   const { rows } = await sql<PersonalEvent>`
-    select v.id, a.code as "appCode", v.event, v.actor, ${iso('v.at')} as at
+    select v.id, a.code as app_code, v.event, v.actor, ${iso('v.at')} as at
     from (select * from app_event where person_id = ${person} and id > ${after} and id <= ${last}
       order by id limit ${ROWS}) v
     join application a on a.id = v.application_id order by v.id`.execute(tx.kysely);

@@ -48,7 +48,7 @@ const PERSONAS = new Prepared<PersonaRow>(
     found as (select * from supers union all select * from admins union all select * from panelists union all select * from users),
     best as (select distinct on (person_id) * from found order by person_id, rank, application, role)
     select p.email,
-      coalesce(nullif(f.display_name, ''), nullif(concat_ws(' ', f.first_name, f.last_name), '')) as "displayName", b.part, b.application, b.role
+      coalesce(nullif(f.display_name, ''), nullif(concat_ws(' ', f.first_name, f.last_name), '')) as display_name, b.part, b.application, b.role
     from best b join person p on p.id = b.person_id left join profile f on f.person_id = p.id
     where p.provider_active and not p.blocked
     order by b.rank, b.part, b.created_at, p.email`,

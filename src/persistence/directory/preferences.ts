@@ -1,12 +1,13 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 import { ACTIVITY as FIVE_MINUTES } from './activity.ts';
 
+type Switches = Pick<Row<'app_preference'>, 'showHelp' | 'notificationsEnabled'>;
+
 /** A person's settings in an application. */
-export interface Preferences {
+export interface Preferences extends Switches {
   applicationCode: string;
-  showHelp: boolean;
-  notificationsEnabled: boolean;
 }
 
 /** The fields that a write may set; omitted ones stay. */
@@ -14,8 +15,6 @@ export interface PreferencesChange {
   showHelp?: boolean | undefined;
   notificationsEnabled?: boolean | undefined;
 }
-
-type Switches = Omit<Preferences, 'applicationCode'>;
 
 /** The settings without a row (docs/reference/people.md#application-preferences). */
 export const DEFAULTS: Switches = { showHelp: true, notificationsEnabled: true };
@@ -59,10 +58,8 @@ export async function setPreferences(
   app: number,
   { showHelp, notificationsEnabled }: PreferencesChange,
 ): Promise<Switches> {
-  const change = {
-    ...(showHelp === undefined ? {} : { showHelp }),
-    ...(notificationsEnabled === undefined ? {} : { notificationsEnabled }),
-  };
+  // Undefined fields are left out of the statement.
+  const change = { showHelp, notificationsEnabled };
   return await tx.kysely
     .insertInto('app_preference')
     .values({ personId: person, applicationId: app, ...change })
@@ -86,7 +83,7 @@ export async function recordLogin(tx: Tx, person: number, app: number, actor: st
       last_login_at = greatest(f.last_login_at, excluded.last_login_at),
       login_count = f.login_count + 1,
       last_activity_at = greatest(f.last_activity_at, excluded.last_activity_at)
-    returning show_help as "showHelp", notifications_enabled as "notificationsEnabled"`.execute(tx.kysely);
+    returning show_help, notifications_enabled`.execute(tx.kysely);
   const row = rows[0];
   if (row === undefined) throw new Error('an upsert must return its row');
   return row;
@@ -114,7 +111,7 @@ export async function recordActivity(
         union all
         select last_activity_at from app_preference where person_id = ${person} and application_id = ${app}) as both_of_them)
     select exists (select from moved) as recorded,
-      coalesce(greatest(0, extract(epoch from at + ${ACTIVITY} - now()) * 1000), 0)::float8 as "waitMs"
+      coalesce(greatest(0, extract(epoch from at + ${ACTIVITY} - now()) * 1000), 0)::float8 as wait_ms
     from last`.execute(tx.kysely);
   const row = rows[0];
   if (row === undefined) throw new Error('an aggregate must return its row');
@@ -133,12 +130,7 @@ export async function insertEvent(tx: Tx, { person, app, event, actor }: NewEven
   await tx.kysely.insertInto('app_event').values({ personId: person, applicationId: app, event, actor }).execute();
 }
 
-export interface EventRow {
-  id: number;
-  event: 'login' | 'logout';
-  actor: string;
-  at: Date;
-}
+export type EventRow = Pick<Row<'app_event'>, 'id' | 'event' | 'actor' | 'at'>;
 
 /** Logins and logouts of a person in an application, the newest first; only those before `after` where it is given. */
 export async function listEvents(
@@ -147,15 +139,12 @@ export async function listEvents(
   app: number,
   { limit, after }: { limit: number; after: number | null },
 ): Promise<EventRow[]> {
-  return await tx.kysely
+  const events = tx.kysely
     .selectFrom('app_event')
     .select(['id', 'event', 'actor', 'at'])
     .where('personId', '=', person)
-    .where('applicationId', '=', app)
-    .$if(after !== null, (query) => query.where('id', '<', after as number))
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .execute();
+    .where('applicationId', '=', app);
+  return await (after === null ? events : events.where('id', '<', after)).orderBy('id', 'desc').limit(limit).execute();
 }
 
 /** The state of an address, for calls on a person's behalf; undefined for an unknown address. */

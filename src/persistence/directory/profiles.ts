@@ -2,44 +2,28 @@ import { CompiledQuery, sql } from 'kysely';
 import type { Statement, Tx } from '../database.ts';
 import { asOnly } from '../driver/dialect.ts';
 import { Prepared } from '../driver/prepared.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** A user's record as stored. Besides the public fields: its account, and the age of its names. */
-export interface ProfileRow {
+export interface ProfileRow extends Omit<Row<'profile'>, 'personId' | 'brandId' | 'stateChangedAt'> {
   /** The person's id. */
   id: number;
   email: string;
-  firstName: string | null;
-  lastName: string | null;
-  displayName: string | null;
-  /** The time of the newest names stored; null when there never were any. */
-  namesChangedAt: Date | null;
-  /** The names that the owner changed here, as bits (`nameBits`). */
-  namesKept: number;
-  avatarUrl: string | null;
-  locale: string | null;
-  theme: 'light' | 'dark' | 'system';
-  timezone: string | null;
   /** The slug of the user's brand, or of the default brand where they chose none. */
   brand: string;
   /** The account that signs them in; null without one. */
   issuer: string | null;
   subject: string | null;
-  createdAt: Date;
-  updatedAt: Date;
 }
 
 /** The fields that the identity provider and Usher both have of a user. */
-export interface Names {
-  firstName: string | null;
-  lastName: string | null;
-  displayName: string | null;
-}
+export type Names = Pick<Row<'profile'>, 'firstName' | 'lastName' | 'displayName'>;
 
 // Statements as text, not built each time: every access runs the first. There always is a default brand: the seed creates
 // it, and nothing deletes it.
-const COLUMNS = `f.person_id as id, p.email, f.first_name as "firstName", f.last_name as "lastName",
-  f.display_name as "displayName", f.names_changed_at as "namesChangedAt", f.names_kept as "namesKept", f.avatar_url as "avatarUrl", f.locale, f.theme,
-  f.timezone, f.created_at as "createdAt", f.updated_at as "updatedAt",
+const COLUMNS = `f.person_id as id, p.email, f.first_name, f.last_name,
+  f.display_name, f.names_changed_at, f.names_kept, f.avatar_url, f.locale, f.theme,
+  f.timezone, f.created_at, f.updated_at,
   coalesce((select slug from brand where id = f.brand_id), (select slug from brand where is_default)) as brand`;
 
 const ACCOUNT = 'x.issuer, x.user_id as subject';
@@ -218,26 +202,18 @@ function mayTake(at: Date, rule: NamesRule) {
 }
 
 /** The fields that a user sets here, besides names; omitted ones stay. `brandId` null: whichever brand is the default. */
-export interface ProfileChange {
-  avatarUrl?: string | null;
-  locale?: string | null;
-  theme?: 'light' | 'dark' | 'system';
-  timezone?: string | null;
-  brandId?: number | null;
-}
+export type ProfileChange = Partial<Pick<Row<'profile'>, 'avatarUrl' | 'locale' | 'theme' | 'timezone' | 'brandId'>>;
 
 /** Hold the language and the brand first (`holdLanguage`, `holdBrand`). */
-export async function updateProfile(tx: Tx, id: number, change: ProfileChange): Promise<void> {
+export async function updateProfile(
+  tx: Tx,
+  id: number,
+  { avatarUrl, locale, theme, timezone, brandId }: ProfileChange,
+): Promise<void> {
+  // Undefined fields are left out of the statement.
   await tx.kysely
     .updateTable('profile')
-    .set({
-      ...(change.avatarUrl === undefined ? {} : { avatarUrl: change.avatarUrl }),
-      ...(change.locale === undefined ? {} : { locale: change.locale }),
-      ...(change.theme === undefined ? {} : { theme: change.theme }),
-      ...(change.timezone === undefined ? {} : { timezone: change.timezone }),
-      ...(change.brandId === undefined ? {} : { brandId: change.brandId }),
-      updatedAt: sql<Date>`now()`,
-    })
+    .set({ avatarUrl, locale, theme, timezone, brandId, updatedAt: sql<Date>`now()` })
     .where('personId', '=', id)
     .execute();
 }

@@ -71,7 +71,7 @@ export async function searchCodes(
       : sql`select t.* from ${sql.table(table)} t
           where text_pieces(lower(t.code)) @@ (select ${piecesOf(text)}::tsquery) and ${seen} offset 0`;
   const { rows } = await sql<FoundCode>`
-    select a.code as "appCode", f.id, f.code, f.description ${table === 'permission' ? sql`, f.tiered` : sql`, f.name`}
+    select a.code as app_code, f.id, f.code, f.description ${table === 'permission' ? sql`, f.tiered` : sql`, f.name`}
     from (${found}) f join application a on a.id = f.application_id
     where strpos(lower(f.code), ${text}) > 0
     order by lower(f.code) <> ${text}, not starts_with(lower(f.code), ${text}), f.code, a.code limit ${limit}`.execute(

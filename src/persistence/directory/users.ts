@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { Prepared, planByIndex } from '../driver/prepared.ts';
+import type { Row } from '../entities/schema.ts';
 import { findPeopleInOrder, type OrderedPage, type OrderedPeople } from '../people/person-order.ts';
 import { type FoundPeople, findPeople, type Members, type PeopleFilter } from '../people/person-search.ts';
 
@@ -27,14 +28,11 @@ export interface UserRow {
 }
 
 /** A person's membership of one application. */
-export interface MembershipRow {
+export interface MembershipRow
+  extends Pick<Row<'app_preference'>, 'firstLoginAt' | 'lastLoginAt' | 'loginCount' | 'lastActivityAt'> {
   appCode: string;
   admin: boolean;
   roles: string[];
-  firstLoginAt: Date | null;
-  lastLoginAt: Date | null;
-  loginCount: number;
-  lastActivityAt: Date | null;
 }
 
 export interface UserFilter {
@@ -119,15 +117,15 @@ export async function rolesGranting({ kysely }: Tx, app: number, permission: str
 const USERS = new Prepared<UserRow>(
   'users',
   `
-    select p.id, p.email, coalesce(nullif(f.display_name, ''), nullif(concat_ws(' ', f.first_name, f.last_name), '')) as "displayName",
+    select p.id, p.email, coalesce(nullif(f.display_name, ''), nullif(concat_ws(' ', f.first_name, f.last_name), '')) as display_name,
       p.registered_at is not null as registered,
       p.provider_active and not p.blocked as active, p.blocked,
-      case when p.moved_to is not null then (select q.email from person q where q.id = p.moved_to) end as "movedTo",
+      case when p.moved_to is not null then (select q.email from person q where q.id = p.moved_to) end as moved_to,
       coalesce((select true from superadmin s where s.person_id = p.id), false) as superadmin,
       coalesce((select slug from brand where id = f.brand_id), (select slug from brand where is_default)) as brand,
-      coalesce(f.created_at, p.created_at) as "createdAt",
+      coalesce(f.created_at, p.created_at) as created_at,
       (select max(l.last_login_at) from app_preference l
-        where l.person_id = p.id and ($2::bigint[] is null or l.application_id = any($2::bigint[]))) as "lastLoginAt"
+        where l.person_id = p.id and ($2::bigint[] is null or l.application_id = any($2::bigint[]))) as last_login_at
     from unnest($1::bigint[]) as u (id)
     cross join lateral (select * from person where id = u.id limit 1) p
     left join lateral (select display_name, first_name, last_name, brand_id, created_at from profile where person_id = u.id limit 1) f on true
@@ -149,11 +147,11 @@ export async function readMemberships(
 ): Promise<MembershipRow[]> {
   const among = apps === null ? sql`true` : sql`a.id = any(${apps}::bigint[])`;
   const { rows } = await sql<MembershipRow>`
-    select a.code as "appCode", m.person_id is not null as admin,
+    select a.code as app_code, m.person_id is not null as admin,
       array(select r.code from user_role ur join role r on r.id = ur.role_id
         where ur.person_id = ${person} and ur.application_id = a.id order by r.code) as roles,
-      l.first_login_at as "firstLoginAt", l.last_login_at as "lastLoginAt", coalesce(l.login_count, 0) as "loginCount",
-      l.last_activity_at as "lastActivityAt"
+      l.first_login_at, l.last_login_at, coalesce(l.login_count, 0) as login_count,
+      l.last_activity_at
     from application a
       left join app_admin m on m.person_id = ${person} and m.application_id = a.id
       left join app_preference l on l.person_id = ${person} and l.application_id = a.id
@@ -167,7 +165,7 @@ export async function readMemberships(
 /** A person's roles in all applications, by application and code. */
 export async function readRolesEverywhere(tx: Tx, email: string): Promise<{ appCode: string; roleCodes: string[] }[]> {
   const { rows } = await sql<{ appCode: string; roleCodes: string[] }>`
-    select a.code as "appCode", array_agg(r.code order by r.code) as "roleCodes"
+    select a.code as app_code, array_agg(r.code order by r.code) as role_codes
     from user_role ur join role r on r.id = ur.role_id join application a on a.id = ur.application_id
     where ur.person_id = (select id from person where email = ${email})
     group by a.code order by a.code`.execute(tx.kysely);

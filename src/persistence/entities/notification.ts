@@ -10,6 +10,7 @@ export const Notification = defineEntity({
     notificationTypeId: reference(),
     personId: reference(),
     subject: p.text(),
+    /** Plain text. Null where the send had none, and for notifications older than stored bodies. */
     body: p.text().nullable(),
     url: p.text().nullable(),
     icon: p.text().nullable(),

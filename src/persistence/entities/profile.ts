@@ -9,7 +9,9 @@ export const Profile = defineEntity({
     firstName: p.text().nullable(),
     lastName: p.text().nullable(),
     displayName: p.text().nullable(),
+    /** The time of the newest names stored; null when there never were any. */
     namesChangedAt: p.datetime(3).nullable(),
+    /** The names that the owner changed here, as bits (`nameBits`). */
     namesKept: p.smallint().default(0),
     avatarUrl: p.text().nullable(),
     locale: p.text().nullable(),

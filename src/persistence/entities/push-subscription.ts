@@ -11,6 +11,7 @@ export const PushSubscription = defineEntity({
     p256dh: p.text(),
     auth: p.text(),
     deviceLabel: p.text(),
+    /** The public VAPID key that it was created with. */
     vapidKey: p.text(),
     lastUsedAt: p.datetime(3).nullable(),
     createdAt: stamp(),

@@ -11,13 +11,17 @@ export const RefusedMail = defineEntity({
     id: identity(),
     hash: p.text().unique(),
     at: stamp(),
+    /** When the provider delivered it last. */
     lastAt: stamp(),
     deliveries: p.integer().default(1),
+    /** The code of the error. */
     reason: p.text(),
     message: p.text(),
     eventType: p.text().nullable(),
     orgId: p.text().nullable(),
+    /** The recipient, in normal form. */
     email: p.text().nullable(),
+    /** Sealed; null once it was sent. */
     body: p.text().nullable(),
     sentAt: p.datetime(3).nullable(),
   },

@@ -11,10 +11,14 @@ export const UnresolvedEvent = defineEntity({
     sequence: p.bigint('number'),
     eventType: p.text(),
     orgId: p.text().nullable(),
+    /** An address in the event. */
     email: p.text().nullable(),
+    /** As it is read again. */
     event: p.json<unknown>(),
+    /** Why nobody was found. */
     reason: p.text(),
     tries: p.integer().default(1),
+    /** When it came first. */
     at: stamp(),
   },
 });

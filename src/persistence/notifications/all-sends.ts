@@ -175,7 +175,7 @@ export async function findFailed(
       ? [sql``, sql`n.status, n.id`]
       : [sql`${applications(apps)} cross join`, sql`n.application_id, n.status, n.id`];
   const { rows } = await sql<{ id: number; appCode: string }>`
-    select n.id, (select code from application where id = n.application_id) as "appCode"
+    select n.id, (select code from application where id = n.application_id) as app_code
       from ${which} ${statusesOf(statuses)}
       cross join lateral (
         select n.id, n.application_id from notification n

@@ -1,23 +1,12 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** A notification as its recipient sees it. */
-export interface InboxRow {
-  id: number;
+export interface InboxRow extends Omit<Row<'notification'>, 'applicationId' | 'notificationTypeId' | 'personId'> {
   appCode: string;
   appName: string;
   type: string;
-  subject: string;
-  /** Plain text. Null where the send had none, and for notifications older than stored bodies. */
-  body: string | null;
-  url: string | null;
-  icon: string | null;
-  status: string;
-  statusReason: string | null;
-  locale: string;
-  readAt: Date | null;
-  createdAt: Date;
-  payload: unknown;
 }
 
 const COLUMNS = sql`n.id, a.code as "appCode", a.name as "appName", t.code as type, n.subject, n.body, n.url, n.icon, n.status,

@@ -1,25 +1,14 @@
 import { sql } from 'kysely';
-import type { ChannelName } from '../../base/channels.ts';
 import { findType } from '../catalog/notification-types.ts';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
-interface LoggedDelivery {
-  channel: ChannelName;
-  status: string;
-  attempts: number;
-  error: string | null;
-  sentAt: Date | null;
-}
+type LoggedDelivery = Pick<Row<'delivery'>, 'channel' | 'status' | 'attempts' | 'error' | 'sentAt'>;
 
 /** A notification as administrators see it. */
-export interface LogRow {
-  id: number;
+export interface LogRow extends Pick<Row<'notification'>, 'id' | 'status' | 'statusReason' | 'locale' | 'createdAt'> {
   email: string;
   type: string;
-  status: string;
-  statusReason: string | null;
-  locale: string;
-  createdAt: Date;
   deliveries: LoggedDelivery[];
 }
 
@@ -60,12 +49,12 @@ export async function withDeliveries(tx: Tx, conditions: ReturnType<typeof sql>[
   const { rows } = await sql<Omit<LogRow, 'deliveries'>>`
     with n as (
       select * from notification n where ${sql.join(conditions, sql` and `)} order by n.id desc limit ${limit})
-    select n.id, p.email, t.code as type, n.status, n.status_reason as "statusReason", n.locale, n.created_at as "createdAt"
+    select n.id, p.email, t.code as type, n.status, n.status_reason, n.locale, n.created_at
     from n join person p on p.id = n.person_id join notification_type t on t.id = n.notification_type_id
     order by n.id desc`.execute(tx.kysely);
   const ids = rows.map(({ id }) => id);
   const { rows: deliveries } = await sql<LoggedDelivery & { notification: number }>`
-    select notification_id as notification, channel, status, attempts, error, sent_at as "sentAt"
+    select notification_id as notification, channel, status, attempts, error, sent_at
     from delivery where notification_id = any(${ids}::bigint[]) order by channel`.execute(tx.kysely);
   const byNotification = Map.groupBy(deliveries, ({ notification }) => notification);
   return rows.map((row) => ({

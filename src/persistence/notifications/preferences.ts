@@ -32,8 +32,8 @@ export function switchOf(channel: ChannelName): RawBuilder<boolean> {
 }
 
 const SELECTED = sql`
-  select t.id as "notificationTypeId", t.code, t.name, t.description, ${sql.join(ENABLED)},
-    t.user_can_disable as "userCanDisable", ${sql.join(SWITCHES)}
+  select t.id as notification_type_id, t.code, t.name, t.description, ${sql.join(ENABLED)},
+    t.user_can_disable, ${sql.join(SWITCHES)}
   from notification_type t
   left join notification_preference c on t.user_can_disable and c.notification_type_id = t.id
     and c.person_id = (select id from person where email = `;

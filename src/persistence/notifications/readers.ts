@@ -1,15 +1,11 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** The recipient of a notification, as far as its texts depend on them. */
-export interface ReaderRow {
+export interface ReaderRow
+  extends Pick<Row<'profile'>, 'firstName' | 'lastName' | 'displayName' | 'locale' | 'timezone' | 'brandId'> {
   email: string;
-  firstName: string | null;
-  lastName: string | null;
-  displayName: string | null;
-  locale: string | null;
-  timezone: string | null;
-  brandId: number | null;
 }
 
 /** Those of the addresses that have a profile. */

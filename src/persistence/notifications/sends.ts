@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { CHANNEL_NAMES, type ChannelName } from '../../base/channels.ts';
 import { listed } from '../catalog/columns.ts';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 import { ensurePeople } from '../people/people.ts';
 
 /** A recipient as a send finds them in its own transaction, with their choices for the type; null where its default holds. */
@@ -48,15 +49,9 @@ export async function holdRecipients(
   return new Map(recipients.map((row) => [row.address, row]));
 }
 
-export interface NewNotification {
-  personId: number;
-  subject: string;
-  /** Plain text. */
-  body: string | null;
-  url: string | null;
+export interface NewNotification
+  extends Pick<Row<'notification'>, 'personId' | 'subject' | 'body' | 'url' | 'statusReason' | 'locale'> {
   status: 'queued' | 'sent' | 'suppressed';
-  statusReason: string | null;
-  locale: string;
 }
 
 /** Stores one notification per person, in their order; returns their ids by person. */
@@ -84,14 +79,11 @@ export async function insertNotifications(
     tx.kysely,
   );
   const { people = [], ids = [] } = rows[0] ?? {};
-  return new Map(people.map((person, at) => [person, ids[at] as number]));
+  return new Map(people.map((person, at) => [person, ids[at] ?? 0]));
 }
 
 /** An earlier send with a key, within its 24 hours. */
-export interface SendRequestRow {
-  bodyHash: string;
-  answer: unknown;
-}
+export type SendRequestRow = Pick<Row<'send_request'>, 'bodyHash' | 'answer'>;
 
 /** The identity of a send with a key. */
 export interface RequestName {
@@ -109,7 +101,7 @@ const TABLE = { key: sql.table('send_request'), administrator: sql.table('admini
 
 export async function findSendRequest(tx: Tx, { app, by, key }: RequestName): Promise<SendRequestRow | undefined> {
   const { rows } = await sql<SendRequestRow>`
-    select body_hash as "bodyHash", answer from ${TABLE[by]}
+    select body_hash, answer from ${TABLE[by]}
     where application_id = ${app} and idempotency_key = ${key} and created_at > now() - interval '24 hours'`.execute(
     tx.kysely,
   );

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 import { switchOf } from './preferences.ts';
 
 /** A person's mail of one type, for a page that switches it. */
@@ -13,26 +14,19 @@ export interface Subscription {
   /** The person's language; null where they have chosen none. */
   locale: string | null;
   /** The person's brand, or the default one: that of the mail. */
-  brand: {
-    name: string;
-    primaryColor: string | null;
-    backgroundColor: string | null;
-    logoUrl: string | null;
-    footerText: string | null;
-  };
+  brand: Pick<Row<'brand'>, 'name' | 'primaryColor' | 'backgroundColor' | 'logoUrl' | 'footerText'>;
 }
 
-interface Row extends Omit<Subscription, 'brand'>, Omit<Subscription['brand'], 'name'> {
+interface Found extends Omit<Subscription, 'brand'>, Omit<Subscription['brand'], 'name'> {
   brandName: string;
 }
 
 /** Undefined when the person or the type no longer exists. */
 export async function findSubscription(tx: Tx, person: number, type: number): Promise<Subscription | undefined> {
-  const { rows } = await sql<Row>`
-    select a.name as "appName", t.name as "typeName", t.user_can_disable as switchable,
+  const { rows } = await sql<Found>`
+    select a.name as app_name, t.name as type_name, t.user_can_disable as switchable,
       ${switchOf('email')} as email, p.locale,
-      b.name as "brandName", b.primary_color as "primaryColor", b.background_color as "backgroundColor",
-      b.logo_url as "logoUrl", b.footer_text as "footerText"
+      b.name as brand_name, b.primary_color, b.background_color, b.logo_url, b.footer_text
     from notification_type t
     join application a on a.id = t.application_id
     join person o on o.id = ${person}

@@ -48,7 +48,7 @@ export interface BrandServer {
 }
 
 /** Whether a table is not there: the database was never migrated. */
-function isUnmigrated(error: unknown): boolean {
+function lacksTables(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '42P01';
 }
 
@@ -121,7 +121,7 @@ async function appliedTo(client: pg.Client): Promise<string[]> {
   try {
     return (await client.query<{ name: string }>(APPLIED_SQL)).rows.map(({ name }) => name);
   } catch (error) {
-    if (isUnmigrated(error)) return [];
+    if (lacksTables(error)) return [];
     throw error;
   }
 }
@@ -153,7 +153,7 @@ export async function brandServers(url: string): Promise<BrandServer[]> {
     try {
       return (await client.query<BrandServer>(BRANDS_SQL)).rows;
     } catch (error) {
-      if (isUnmigrated(error)) return [];
+      if (lacksTables(error)) return [];
       throw error;
     }
   });
@@ -166,7 +166,7 @@ export async function organizationsOf(url: string, configured: readonly string[]
       const { rows } = await client.query<{ id: string }>(KNOWN_ORGANIZATIONS_SQL, [configured, limit]);
       return rows.map(({ id }) => id);
     } catch (error) {
-      if (isUnmigrated(error)) return [];
+      if (lacksTables(error)) return [];
       throw error;
     }
   });
@@ -206,7 +206,7 @@ export async function providerSetUps(url: string): Promise<ProviderSetUps> {
             : { id: String(target.targetId), key: String(target.signingKey), complete: target.complete === true },
       };
     } catch (error) {
-      if (isUnmigrated(error)) return { mailKey: null, target: null };
+      if (lacksTables(error)) return { mailKey: null, target: null };
       throw error;
     }
   });

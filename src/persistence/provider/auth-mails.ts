@@ -1,15 +1,10 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** The sender and the texts of an auth mail, and whether it went out already. Codes and links are never stored. */
 
-export interface AuthTemplate {
-  locale: string;
-  subject: string;
-  html: string;
-  text: string | null;
-  requiredVariables: string[];
-}
+export type AuthTemplate = Pick<Row<'template'>, 'locale' | 'subject' | 'html' | 'text' | 'requiredVariables'>;
 
 /** The facts behind one mail. */
 export interface AuthMailFacts {
@@ -20,13 +15,7 @@ export interface AuthMailFacts {
   variants: AuthTemplate[];
   /** The registry: each language with its fallback. */
   fallbacks: Map<string, string | null>;
-  profile: {
-    firstName: string | null;
-    lastName: string | null;
-    displayName: string | null;
-    locale: string | null;
-    timezone: string | null;
-  } | null;
+  profile: Pick<Row<'profile'>, 'firstName' | 'lastName' | 'displayName' | 'locale' | 'timezone'> | null;
   /** The registration locale of the last 24 hours. */
   registrationLocale: string | null;
 }

@@ -1,21 +1,9 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** An event of the identity provider, and what came of it. */
-export interface ProviderEventRow {
-  id: number;
-  at: Date;
-  source: 'webhook' | 'mail' | 'reconciliation' | 'event';
-  eventType: string | null;
-  orgId: string | null;
-  /** The person, in normal form. */
-  email: string | null;
-  outcome: 'applied' | 'unchanged' | 'ignored' | 'sent' | 'duplicate' | 'failed' | 'refused' | 'unresolved';
-  /** Why a mail was sent in the provider's own words, or was not sent. */
-  reason: string | null;
-  /** Members of the event that could not be stored, by their paths. */
-  leftOut: string[];
-}
+export type ProviderEventRow = Row<'provider_event'>;
 
 export type NewProviderEvent = Omit<ProviderEventRow, 'id' | 'at' | 'leftOut'> & {
   readonly leftOut?: readonly string[] | undefined;
@@ -41,13 +29,7 @@ export async function insertProviderEvent(tx: Tx, event: NewProviderEvent): Prom
 
 /** The newest events first. */
 export async function listProviderEvents(tx: Tx, limit: number): Promise<ProviderEventRow[]> {
-  return await tx.kysely
-    .selectFrom('provider_event')
-    .select(['id', 'at', 'source', 'eventType', 'orgId', 'email', 'outcome', 'reason'])
-    .select('leftOut')
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .execute();
+  return await tx.kysely.selectFrom('provider_event').selectAll().orderBy('id', 'desc').limit(limit).execute();
 }
 
 /** When the provider was last heard of; null for never. */
@@ -57,8 +39,7 @@ export async function lastProviderEventAt(tx: Tx): Promise<Date | null> {
 }
 
 /** Kept mails that went out in the provider's own words, by event and reason. */
-export interface FallbackRow {
-  eventType: string | null;
+export interface FallbackRow extends Pick<Row<'provider_event'>, 'eventType'> {
   reason: string;
   count: number;
   lastAt: Date;
@@ -67,15 +48,14 @@ export interface FallbackRow {
 /** The most frequent first, at most `limit`. */
 export async function countFallbacks(tx: Tx, limit: number): Promise<FallbackRow[]> {
   const { rows } = await sql<FallbackRow>`
-    select event_type as "eventType", reason, count(*)::int as count, max(at) as "lastAt"
+    select event_type, reason, count(*)::int as count, max(at) as last_at
     from provider_event where outcome = 'sent' and reason is not null
     group by event_type, reason order by count desc, event_type, reason limit ${limit}`.execute(tx.kysely);
   return rows;
 }
 
 /** Kept mails that no brand could send, by organization; null for mails without one. */
-export interface UnknownOrganizationRow {
-  orgId: string | null;
+export interface UnknownOrganizationRow extends Pick<Row<'provider_event'>, 'orgId'> {
   count: number;
   lastAt: Date;
 }
@@ -87,7 +67,7 @@ export async function countUnknownOrganizations(
   limit: number,
 ): Promise<UnknownOrganizationRow[]> {
   const { rows } = await sql<UnknownOrganizationRow>`
-    select org_id as "orgId", count(*)::int as count, max(at) as "lastAt"
+    select org_id, count(*)::int as count, max(at) as last_at
     from provider_event where outcome in ('failed', 'refused') and reason = ${reason}
     group by org_id order by count desc, org_id limit ${limit}`.execute(tx.kysely);
   return rows;

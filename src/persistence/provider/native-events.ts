@@ -2,12 +2,13 @@
 
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 import type { Subject } from '../people/accounts.ts';
 
 /** What an event is about; each has an order of its own. */
 export type Matter = 'state' | 'names' | 'email';
 
-const COLUMN = { state: 'state_sequence', names: 'names_sequence', email: 'email_sequence' } as const;
+const SEQUENCE = { state: 'stateSequence', names: 'namesSequence', email: 'emailSequence' } as const;
 
 /**
  * Moves a user's sequence of that matter on; false where the event is not newer than the last that was taken. An event without a sequence
@@ -18,12 +19,12 @@ export async function advance(
   { issuer, subject }: Subject,
   { matter, sequence, orgId }: { matter: Matter; sequence: number | null; orgId: string },
 ): Promise<boolean> {
-  const column = sql.ref(`provider_user.${COLUMN[matter]}`);
+  const column = sql.ref(`provider_user.${SEQUENCE[matter]}`);
   const { rows } = await sql`
-    insert into provider_user (issuer, user_id, org_id, ${sql.ref(COLUMN[matter])})
+    insert into provider_user (issuer, user_id, org_id, ${sql.ref(SEQUENCE[matter])})
     values (${issuer}, ${subject}, ${orgId || null}, ${sequence}::bigint)
     on conflict (issuer, user_id) do update set org_id = coalesce(excluded.org_id, provider_user.org_id),
-      ${sql.ref(COLUMN[matter])} = coalesce(${sequence}::bigint, ${column})
+      ${sql.ref(SEQUENCE[matter])} = coalesce(${sequence}::bigint, ${column})
     where ${sequence}::bigint is null or ${column} is null or ${column} < ${sequence}::bigint
     returning user_id`.execute(kysely);
   return rows.length > 0;
@@ -111,24 +112,9 @@ export async function listEmailChanges({ kysely }: Tx, limit: number): Promise<E
   return rows;
 }
 
-export interface NewUnresolved extends Subject {
-  sequence: number;
-  eventType: string;
-  orgId: string | null;
-  /** An address in the event. */
-  email: string | null;
-  /** As it is read again. */
-  event: unknown;
-  /** Why nobody was found. */
-  reason: string;
-}
+export type NewUnresolved = Omit<UnresolvedRow, 'id' | 'tries' | 'at'>;
 
-export interface UnresolvedRow extends NewUnresolved {
-  id: number;
-  tries: number;
-  /** When it came first. */
-  at: Date;
-}
+export interface UnresolvedRow extends Subject, Omit<Row<'unresolved_event'>, 'issuer' | 'userId'> {}
 
 /** Kept at most; the oldest go. */
 const KEPT = 5000;
@@ -167,8 +153,19 @@ export async function listUnresolved(
 ): Promise<UnresolvedRow[]> {
   const rows = kysely
     .selectFrom('unresolved_event')
-    .select(['id', 'issuer', 'userId as subject', 'sequence', 'eventType', 'orgId', 'email'])
-    .select(['event', 'reason', 'tries', 'at'])
+    .select([
+      'id',
+      'issuer',
+      'userId as subject',
+      'sequence',
+      'eventType',
+      'orgId',
+      'email',
+      'event',
+      'reason',
+      'tries',
+      'at',
+    ])
     .where('id', '>', after)
     .orderBy('id')
     .limit(limit);

@@ -3,21 +3,18 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { Prepared } from '../driver/prepared.ts';
+import type { Row } from '../entities/schema.ts';
 import { getSetting, putSetting } from '../settings.ts';
 
 /** A known address as a comparison sees it. */
-export interface KnownPerson {
+export interface KnownPerson
+  extends Pick<Row<'profile'>, 'stateChangedAt' | 'firstName' | 'lastName' | 'displayName' | 'namesChangedAt'> {
   id: number;
   email: string;
   /** Whether they have a record of their own; otherwise the address only appears in other records. */
   registered: boolean;
   /** The provider's flag, not the administrators'. */
   active: boolean;
-  stateChangedAt: Date | null;
-  firstName: string | null;
-  lastName: string | null;
-  displayName: string | null;
-  namesChangedAt: Date | null;
   /** The provider's user whose account signs the person in; null without one. */
   ownUserId: string | null;
   /** Those of the requested applications in which they have preferences. */
@@ -29,9 +26,8 @@ const KNOWN = new Prepared<KnownPerson>(
   'reconciled_people',
   `
     select p.id, p.email, f.person_id is not null as registered, p.provider_active as active,
-      f.state_changed_at as "stateChangedAt", f.first_name as "firstName", f.last_name as "lastName",
-      f.display_name as "displayName", f.names_changed_at as "namesChangedAt",
-      (select a.user_id from person_account a where a.person_id = p.id and a.signs_in and a.issuer = $3::text) as "ownUserId",
+      f.state_changed_at, f.first_name, f.last_name, f.display_name, f.names_changed_at,
+      (select a.user_id from person_account a where a.person_id = p.id and a.signs_in and a.issuer = $3::text) as own_user_id,
       array(select l.application_id from app_preference l
         where l.person_id = p.id and l.application_id = any($2::bigint[])) as applications
     from person p left join profile f on f.person_id = p.id where p.email = any($1::text[])`,
@@ -52,7 +48,7 @@ export async function knownPeople(
 const OWNERS = new Prepared<{ userId: string; email: string }>(
   'owners_of_accounts',
   `
-    select distinct on (a.user_id) a.user_id as "userId", p.email
+    select distinct on (a.user_id) a.user_id, p.email
     from person_account a join person p on p.id = a.person_id
     where a.issuer = $1::text and a.user_id = any($2::text[])
       and (a.signs_in or not exists (select from person_account s

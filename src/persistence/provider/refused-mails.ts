@@ -2,29 +2,19 @@
 
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { Row } from '../entities/schema.ts';
 
 /** Kept at most; the oldest go. */
 const KEPT = 1000;
 const PRUNED = 100;
 
-export interface RefusedMailRow {
-  id: number;
-  at: Date;
-  /** When the provider delivered it last. */
-  lastAt: Date;
-  deliveries: number;
-  /** The code of the error. */
-  reason: string;
-  message: string;
-  eventType: string | null;
-  orgId: string | null;
-  /** The recipient, in normal form. */
-  email: string | null;
-  sentAt: Date | null;
-}
+/** Without what identifies a mail and what stands in it. */
+export type RefusedMailRow = Omit<Row<'refused_mail'>, 'hash' | 'body'>;
 
-export type NewRefusedMail = Pick<RefusedMailRow, 'reason' | 'message' | 'eventType' | 'orgId' | 'email'> & {
-  hash: string;
+export type NewRefusedMail = Pick<
+  Row<'refused_mail'>,
+  'hash' | 'reason' | 'message' | 'eventType' | 'orgId' | 'email'
+> & {
   /** Sealed. */
   body: string;
 };
@@ -50,8 +40,7 @@ export async function keepRefusedMail(tx: Tx, { hash, body, ...refused }: NewRef
 export async function listRefusedMails(tx: Tx, limit: number): Promise<RefusedMailRow[]> {
   return await tx.kysely
     .selectFrom('refused_mail')
-    .select(['id', 'at', 'lastAt', 'deliveries', 'reason', 'message', 'eventType'])
-    .select(['orgId', 'email', 'sentAt'])
+    .select(['id', 'at', 'lastAt', 'deliveries', 'reason', 'message', 'eventType', 'orgId', 'email', 'sentAt'])
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
