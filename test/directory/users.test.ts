@@ -264,6 +264,7 @@ for (const kind of KINDS) {
           before: { blocked: false },
           after: { blocked: true },
           requestId: expect.any(String),
+          reason: null,
         });
         expect(body.data[0].id).toBeGreaterThan(body.data[1].id);
 
