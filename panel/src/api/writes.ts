@@ -1,6 +1,7 @@
 /** Writes: what a page does when somebody saves, with their state while they are under way. */
 
 import { useCallback, useRef, useState } from 'react';
+import { goToFault } from '../parts/first-fault.ts';
 import { wordsOf } from '../parts/problem.tsx';
 import { tell } from '../shell/toasts.ts';
 import { useWords } from '../words/words.ts';
@@ -61,6 +62,7 @@ export function useWrite(options: WriteOptions | (() => WriteOptions) = {}): Wri
     } catch (thrown) {
       onRefused(thrown);
       setError(asError(thrown));
+      goToFault();
       return false;
     } finally {
       under.current = false;

@@ -37,7 +37,7 @@ interface ImpactReviewProps<K extends Operation> {
  */
 export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
   const { title, operation, input, ifMatch, summary, danger = false, onClose, onDone, onStale } = props;
-  const { impact } = useWords();
+  const { impact, common } = useWords();
   const id = useId();
   const [stale, setStale] = useState(false);
   const rehearsal = useQuery({
@@ -91,7 +91,7 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
         label: props.confirm ?? impact.confirm,
         danger,
         busy: writing.busy,
-        disabled: !rehearsal.isSuccess,
+        disabled: !rehearsal.isSuccess && common.missing.wait,
         onAct: () => void apply(),
       }}
     >

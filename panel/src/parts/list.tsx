@@ -252,7 +252,11 @@ export function ExportButton<T>({
     ...items.map((item) => exported.map(({ csv }) => csv?.(item))),
   ];
   return (
-    <Button kind="quiet" disabled={items.length === 0} onClick={() => saveCsv(`${name}.csv`, rows())}>
+    <Button
+      kind="quiet"
+      disabled={items.length === 0 && common.missing.rows}
+      onClick={() => saveCsv(`${name}.csv`, rows())}
+    >
       {common.export}
     </Button>
   );

@@ -29,7 +29,7 @@ export const shell: typeof en = {
     filter: 'Filtrovat seznam',
     keys: 'Tento přehled',
     inspect: 'Požadavky této stránky',
-    back: 'O krok zpět',
+    back: 'Zavřít, co je otevřené',
     next: 'Další řádek',
     previous: 'Předchozí řádek',
     open: 'Otevřít řádek',

@@ -33,7 +33,7 @@ export const shell = {
     filter: 'Filter the list',
     keys: 'This list',
     inspect: 'Requests of this page',
-    back: 'One step back',
+    back: 'Close what is open',
     next: 'Next row',
     previous: 'Previous row',
     open: 'Open the row',

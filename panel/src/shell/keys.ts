@@ -35,10 +35,32 @@ export function isSecondOfPair(event: { readonly key: string; readonly timeStamp
   return bindingOf(`${first.key} ${event.key}`) !== null;
 }
 
+/** Keys that are commands. */
+const COMMANDS: ReadonlySet<string> = new Set(['Enter', 'Escape', 'Tab', ' ', 'ArrowUp', 'ArrowDown']);
+
+/**
+ * Whether a key belongs to an input method that composes text: what ends or steers a composition is no command of the page. Safari
+ * tells the last key of one after its end, by its old code alone.
+ */
+export function isComposing(event: { readonly isComposing: boolean; readonly keyCode: number }): boolean {
+  return event.isComposing || event.keyCode === COMPOSED;
+}
+const COMPOSED = 229;
+
+/** Keeps the keys of a composition from every field, form and dialog. An editor of code has its own root and looks after its own. */
+function keepCompositions(event: KeyboardEvent): void {
+  if (!isComposing(event) || !COMMANDS.has(event.key)) return;
+  if (event.target instanceof HTMLElement && event.target.shadowRoot !== null) return;
+  event.stopPropagation();
+  // A form would be sent by it.
+  if (!event.isComposing) event.preventDefault();
+}
+
 /** Listens for as long as the page lives. */
 export function listenForKeys(): void {
+  document.addEventListener('keydown', keepCompositions, true);
   document.addEventListener('keydown', (event) => {
-    if (event.defaultPrevented || event.isComposing) return;
+    if (event.defaultPrevented || isComposing(event)) return;
     const modified = event.ctrlKey || event.metaKey;
     if (event.altKey || (!modified && isTyping(event.target))) return;
     // A dialog keeps its keys to itself.

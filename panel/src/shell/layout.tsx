@@ -30,14 +30,13 @@ export function Layout({ config, children }: { config: PanelConfig; children: Re
   const { shell } = words;
   const state = useSession();
   const [open, setOpen] = useState<Open>(null);
-  const [path, navigate] = useLocation();
+  const [path] = useLocation();
   useLiveChanges(useRights().any);
   useUnsavedDrafts();
   useKey('mod+k', () => setOpen('palette'));
   useKey('/', () => setOpen('palette'));
   useKey('~', () => setOpen('inspect'));
   useKey('?', () => setOpen('keys'));
-  useKey('Escape', () => path !== '/' && navigate(parentOf(path)));
   return (
     <div className={css.frame}>
       <a className={css.skip} href="#content">
@@ -64,11 +63,6 @@ export function Layout({ config, children }: { config: PanelConfig; children: Re
   );
 }
 
-/** `/applications/atelier/roles` lies below `/applications/atelier`. */
-function parentOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/')) || '/';
-}
-
 function DevelopmentStrip({ email }: { email: string }) {
   const { session: words } = useWords();
   return (
@@ -90,6 +84,7 @@ function Navigation({ config, onOpen }: { config: PanelConfig; onOpen: (open: Op
   const places = PLACES.filter((place) => place.visible(rights, config));
   // biome-ignore lint/correctness/useExhaustiveDependencies: going anywhere closes the menu of narrow windows
   useEffect(() => setMenu(false), [path]);
+  useKey('Escape', () => setMenu(false), menu);
   return (
     <header className={css.side} data-open={menu}>
       {places.map((place) => (

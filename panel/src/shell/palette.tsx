@@ -41,7 +41,7 @@ export function Palette({ config, onClose }: { config: PanelConfig; onClose: () 
     }
   };
   return (
-    <Dialog title={shell.palette} onClose={onClose}>
+    <Dialog title={shell.palette} fleeting onClose={onClose}>
       <input
         className={css.input}
         autoFocus

@@ -77,7 +77,7 @@ interface RestoreTemplateProps {
 }
 
 function RestoreTemplate({ appCode, template, onClose }: RestoreTemplateProps) {
-  const { activity: words } = useWords();
+  const { activity: words, common } = useWords();
   const path = { appCode };
   const { type, key, locale, ...content } = template;
   const stored = useRead('GET /api/applications/{appCode}/templates', { path });
@@ -96,7 +96,12 @@ function RestoreTemplate({ appCode, template, onClose }: RestoreTemplateProps) {
       wide
       title={words.restoreTemplate(`${type}/${key}/${locale}`)}
       onClose={onClose}
-      act={{ label: words.restore, busy: writing.busy, disabled: !stored.isSuccess, onAct: () => void write() }}
+      act={{
+        label: words.restore,
+        busy: writing.busy,
+        disabled: !stored.isSuccess && common.missing.wait,
+        onAct: () => void write(),
+      }}
     >
       <p>{words.unwritten}</p>
       <Facts

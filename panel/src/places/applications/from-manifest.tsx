@@ -53,9 +53,13 @@ export function FromManifest({ demo, onClose }: FromManifestProps) {
     <Dialog
       title={applications.fromManifest}
       wide
+      dirty={Boolean(text)}
       onClose={onClose}
-      dismissible={text === null || text === ''}
-      act={{ label: common.review, disabled: !text?.trim(), onAct: () => void review() }}
+      act={{
+        label: common.review,
+        disabled: !text?.trim() && common.missing.fields([applications.manifestLabel]),
+        onAct: () => void review(),
+      }}
     >
       <TextArea
         label={applications.manifestLabel}

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../../api/call.ts';
 import { useWrite } from '../../api/writes.ts';
+import { missingOf } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { faultOf, TextField } from '../../parts/field.tsx';
 import { Problem } from '../../parts/problem.tsx';
@@ -27,8 +28,11 @@ export function NewApplication({ onClose }: { onClose: () => void }) {
     <Dialog
       title={applications.new}
       onClose={onClose}
-      dismissible={code === '' && form === NEW_FORM}
-      act={{ label: common.create, busy: writing.busy, disabled: code === '' || form.name === '' }}
+      act={{
+        label: common.create,
+        busy: writing.busy,
+        disabled: missingOf(common, [common.name, form.name], [common.code, code]),
+      }}
       onSubmit={() => void create()}
     >
       <TextField

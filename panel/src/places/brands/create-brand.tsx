@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../../api/call.ts';
 import { useWrite } from '../../api/writes.ts';
+import { missingOf } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { faultOf, TextField } from '../../parts/field.tsx';
 import { Problem } from '../../parts/problem.tsx';
@@ -23,8 +24,11 @@ export function CreateBrand({ onClose }: { onClose: () => void }) {
     <Dialog
       title={words.create}
       onClose={onClose}
-      dismissible={slug === '' && name === ''}
-      act={{ label: common.create, busy: writing.busy, disabled: slug === '' || name === '' }}
+      act={{
+        label: common.create,
+        busy: writing.busy,
+        disabled: missingOf(common, [common.name, name], [words.slug, slug]),
+      }}
       onSubmit={() => void create()}
     >
       <Problem error={writing.error} />

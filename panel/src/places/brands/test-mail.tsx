@@ -42,7 +42,13 @@ export function TestMail({ brand, onClose }: { brand: Brand; onClose: () => void
       actions={
         <>
           <Button onClick={onClose}>{common.close}</Button>
-          <Button kind="primary" type="submit" form="test-mail" busy={writing.busy} disabled={to.trim() === ''}>
+          <Button
+            kind="primary"
+            type="submit"
+            form="test-mail"
+            busy={writing.busy}
+            disabled={to.trim() === '' && common.missing.address}
+          >
             {words.testDo}
           </Button>
         </>

@@ -69,7 +69,12 @@ export function RetryDialog({ values, onClose }: { values: LogFilters; onClose: 
         <>
           <Button onClick={onClose}>{retried === null ? common.cancel : common.close}</Button>
           {retried === null && (
-            <Button kind="primary" busy={writing.busy} disabled={pending || none} onClick={() => void retry()}>
+            <Button
+              kind="primary"
+              busy={writing.busy}
+              disabled={pending ? common.missing.wait : none && words.retryNone}
+              onClick={() => void retry()}
+            >
               {words.retryDo}
             </Button>
           )}

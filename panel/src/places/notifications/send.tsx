@@ -232,10 +232,15 @@ function Form({ app, type, known, set, onSent }: FormProps) {
             {common.discard}
           </Button>
         )}
-        <Button busy={writing.busy} disabled={payloadFault !== null} onClick={() => void send([own], `${key}-own`)}>
+        <Button busy={writing.busy} disabled={payloadFault} onClick={() => void send([own], `${key}-own`)}>
           {words.sendOne}
         </Button>
-        <Button kind="primary" type="submit" busy={writing.busy} disabled={!ready}>
+        <Button
+          kind="primary"
+          type="submit"
+          busy={writing.busy}
+          disabled={!ready && (fault ?? payloadFault ?? common.missing.address)}
+        >
           {words.sendNow(emails.length)}
         </Button>
       </div>

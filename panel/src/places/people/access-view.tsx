@@ -37,7 +37,7 @@ export function AccessView(props: PersonProps) {
           <SearchField label={words.searchAccess} value={filters.values.q} onText={(q) => filters.set({ q })} />
           <Button
             kind="quiet"
-            disabled={shown.length === 0}
+            disabled={shown.length === 0 && common.missing.rows}
             onClick={() => saveCsv(`access-${email}.csv`, tableOf(shown, headers))}
           >
             {common.export}

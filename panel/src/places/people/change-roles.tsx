@@ -46,8 +46,12 @@ export function ChangeRoles({ email, app, onClose }: ChangeRolesProps) {
     <Dialog
       title={words.changeRolesOf(email)}
       onClose={onClose}
-      dismissible={draft.size === 0}
-      act={{ label: common.review, disabled: draft.size === 0, onAct: () => setReviewing(true) }}
+      dirty={draft.size > 0}
+      act={{
+        label: common.review,
+        disabled: draft.size === 0 && common.missing.change,
+        onAct: () => setReviewing(true),
+      }}
     >
       {applications.isError && (
         <Problem error={asError(applications.error)} onRetry={() => void applications.refetch()} />

@@ -12,7 +12,7 @@ interface FindPersonProps {
 
 /** Opens the page of an address, whether anybody knows it yet or not: there it can be given a role. */
 export function FindPerson({ onClose, onFound }: FindPersonProps) {
-  const { people: words } = useWords();
+  const { people: words, common } = useWords();
   const [email, setEmail] = useState('');
   const submit = (): void => {
     onClose();
@@ -22,7 +22,7 @@ export function FindPerson({ onClose, onFound }: FindPersonProps) {
     <Dialog
       title={words.add}
       onClose={onClose}
-      act={{ label: words.open, disabled: !email.includes('@') }}
+      act={{ label: words.open, disabled: !email.includes('@') && common.missing.address }}
       onSubmit={submit}
     >
       <p>{words.addWhy}</p>

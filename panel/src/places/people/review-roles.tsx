@@ -82,12 +82,16 @@ export function ReviewRoles({ email, draft, onBack, onClose }: ReviewRolesProps)
     <Dialog
       title={words.changeRolesOf(email)}
       wide
-      dismissible={!writing.busy}
-      onClose={onClose}
+      onClose={writing.busy ? null : onClose}
       actions={
         <>
           <Button onClick={() => onBack(made.current.map(({ app }) => app))}>{words.back}</Button>
-          <Button kind="primary" busy={writing.busy} disabled={!rehearsed.isSuccess} onClick={() => void apply()}>
+          <Button
+            kind="primary"
+            busy={writing.busy}
+            disabled={!rehearsed.isSuccess && common.missing.wait}
+            onClick={() => void apply()}
+          >
             {impact.confirm}
           </Button>
         </>

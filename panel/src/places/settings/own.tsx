@@ -139,7 +139,12 @@ function ProfileForm({ profile }: { profile: Profile }) {
       {!isFaulty && <Problem error={writing.error} />}
       <div className={css.acts}>
         {isChanged(profile, draft) && <Button onClick={() => keep(null)}>{common.discard}</Button>}
-        <Button kind="primary" type="submit" busy={writing.busy} disabled={!isChanged(profile, draft)}>
+        <Button
+          kind="primary"
+          type="submit"
+          busy={writing.busy}
+          disabled={!isChanged(profile, draft) && common.missing.change}
+        >
           {common.save}
         </Button>
       </div>

@@ -88,7 +88,7 @@ function AskWhom({ onClose, onEmail }: { onClose: () => void; onEmail: (email: s
     <Dialog
       title={settings.superadmins.add}
       onClose={onClose}
-      act={{ label: common.review, disabled: !email.includes('@') }}
+      act={{ label: common.review, disabled: !email.includes('@') && common.missing.address }}
       onSubmit={submit}
     >
       <Suspense fallback={<Loading rows={1} />}>

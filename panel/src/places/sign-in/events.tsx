@@ -60,7 +60,7 @@ export function Events() {
         />
         <Button
           kind="quiet"
-          disabled={shown.length === 0}
+          disabled={shown.length === 0 && common.missing.rows}
           onClick={() =>
             saveCsv('sign-in-events.csv', [
               [words.at, words.source, words.event, common.email, words.organization, words.outcome, words.reason],

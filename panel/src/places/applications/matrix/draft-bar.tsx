@@ -37,17 +37,25 @@ export function DraftBar({ drafting, mayEdit, onReview, onProposal }: DraftBarPr
       {size > MAX_CHANGES && <span className={css.tooMany}>{words.tooMany(MAX_CHANGES)}</span>}
       {!mayEdit && <span className={css.soft}>{words.readerHint}</span>}
       <span className={css.end}>
-        <Button kind="quiet" disabled={steps.length === 0} onClick={drafting.undo}>
+        <Button kind="quiet" disabled={steps.length === 0 && common.missing.change} onClick={drafting.undo}>
           {words.stepBack}
         </Button>
-        <Button kind="quiet" disabled={size === 0} onClick={discard}>
+        <Button kind="quiet" disabled={size === 0 && common.missing.change} onClick={discard}>
           {common.discard}
         </Button>
-        <Button kind={mayEdit ? 'quiet' : 'primary'} disabled={size === 0} onClick={onProposal}>
+        <Button
+          kind={mayEdit ? 'quiet' : 'primary'}
+          disabled={size === 0 && common.missing.change}
+          onClick={onProposal}
+        >
           {words.copyManifest}
         </Button>
         {mayEdit && (
-          <Button kind="primary" disabled={size === 0 || size > MAX_CHANGES} onClick={onReview}>
+          <Button
+            kind="primary"
+            disabled={size === 0 ? common.missing.change : size > MAX_CHANGES && words.tooMany(MAX_CHANGES)}
+            onClick={onReview}
+          >
             {common.review}
           </Button>
         )}

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../../../api/call.ts';
 import { useWrite } from '../../../api/writes.ts';
+import { missingOf } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
@@ -27,8 +28,7 @@ export function NewRole({ appCode, onClose }: { appCode: string; onClose: () => 
     <Dialog
       title={words.newRole}
       onClose={onClose}
-      dismissible={code === '' && name === '' && description === ''}
-      act={{ label: common.create, busy: writing.busy, disabled: code === '' }}
+      act={{ label: common.create, busy: writing.busy, disabled: missingOf(common, [common.code, code]) }}
       onSubmit={() => void create()}
     >
       <TextField

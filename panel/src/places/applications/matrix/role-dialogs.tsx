@@ -49,11 +49,11 @@ export function AddPeople({ appCode, role, onClose }: RoleDialogProps) {
   return (
     <Dialog
       title={words.addTitle(role.code)}
+      dirty={text !== ''}
       onClose={onClose}
-      dismissible={text === ''}
       act={{
         label: common.review,
-        disabled: addresses.length === 0 || fault !== null,
+        disabled: fault ?? (addresses.length === 0 && common.missing.address),
         onAct: () => setReviewing(true),
       }}
     >
@@ -144,8 +144,8 @@ export function EditRole({ appCode, role, onClose }: RoleDialogProps) {
   return (
     <Dialog
       title={words.editRole}
+      dirty={isChanged}
       onClose={onClose}
-      dismissible={!isChanged}
       act={{ label: common.save, busy: writing.busy, onAct: () => void save() }}
     >
       <p className={css.soft}>{words.editRoleHint}</p>

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Item } from '../../../../../src/gen/api.ts';
+import { missingOf } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../../parts/field.tsx';
 import { useWords } from '../../../words/words.ts';
@@ -17,7 +18,7 @@ interface NewTemplateProps {
 
 /** Chooses the key and the language of a template; the editor does the rest. */
 export function NewTemplate({ appCode, type, languages, supported, onClose }: NewTemplateProps) {
-  const { applications } = useWords();
+  const { applications, common } = useWords();
   const words = applications.messages;
   const [, go] = useLocation();
   const offered = languages.filter(({ code }) => supported.length === 0 || supported.includes(code));
@@ -31,7 +32,7 @@ export function NewTemplate({ appCode, type, languages, supported, onClose }: Ne
     <Dialog
       title={`${words.addVariant}: ${type}`}
       onClose={onClose}
-      act={{ label: words.begin, disabled: key.trim() === '' }}
+      act={{ label: words.begin, disabled: missingOf(common, [words.key, key]) }}
       onSubmit={begin}
     >
       <TextField label={words.key} value={key} hint={words.keyHint} required onText={setKey} />

@@ -122,8 +122,7 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
                 </Button>
                 <Button
                   busy={testing.busy}
-                  disabled={dirty || payload === null}
-                  title={dirty ? words.testSaved : undefined}
+                  disabled={dirty ? words.testSaved : payload === null && words.notJson}
                   onClick={() => void test()}
                 >
                   {words.test}
@@ -131,7 +130,12 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
               </>
             )}
             {!same && <Button onClick={() => keep(null)}>{common.discard}</Button>}
-            <Button kind="primary" busy={saving.busy} disabled={!dirty} onClick={() => void save()}>
+            <Button
+              kind="primary"
+              busy={saving.busy}
+              disabled={!dirty && common.missing.change}
+              onClick={() => void save()}
+            >
               {common.save}
             </Button>
           </span>

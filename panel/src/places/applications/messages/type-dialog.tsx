@@ -76,7 +76,6 @@ export function TypeDialog({ appCode, type, onClose }: TypeDialogProps) {
   return (
     <Dialog
       title={type === null ? words.newType : words.editType(type.code)}
-      dismissible={false}
       onClose={onClose}
       act={{ label: common.save, busy: writing.busy }}
       onSubmit={() => void save()}

@@ -83,9 +83,9 @@ function AddAdmin({ appCode, onClose }: { appCode: string; onClose: () => void }
   return (
     <Dialog
       title={words.addAdminTitle}
+      dirty={email !== ''}
       onClose={onClose}
-      dismissible={email === ''}
-      act={{ label: common.review, disabled: !address.includes('@') }}
+      act={{ label: common.review, disabled: !address.includes('@') && common.missing.address }}
       onSubmit={() => {
         if (address.includes('@')) setReviewing(true);
       }}

@@ -39,7 +39,7 @@ export function DeleteApplication({ application: { code, name }, onClose }: Dele
     <Dialog
       title={words.deleteTitle(name)}
       onClose={onClose}
-      act={{ label: words.deleteNext, danger: true, disabled: typed !== code }}
+      act={{ label: words.deleteNext, danger: true, disabled: typed !== code && words.deleteConfirm(code) }}
       onSubmit={() => {
         if (typed === code) setReviewing(true);
       }}

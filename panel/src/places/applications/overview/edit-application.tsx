@@ -63,9 +63,13 @@ function EditForm({ answer, onClose }: { answer: Answer<Application>; onClose: (
   return (
     <Dialog
       title={words.edit}
+      dirty={!unchanged}
       onClose={onClose}
-      dismissible={unchanged}
-      act={{ label: theirs === null ? common.save : words.saveAnyway, busy: writing.busy, disabled: form.name === '' }}
+      act={{
+        label: theirs === null ? common.save : words.saveAnyway,
+        busy: writing.busy,
+        disabled: form.name === '' && common.missing.fields([common.name]),
+      }}
       onSubmit={() => void save(theirs ?? before)}
     >
       {theirs !== null && <Theirs mine={form} theirs={formOf(theirs.data)} />}

@@ -43,7 +43,6 @@ export function AddPeople({ application, roles, emails: first, onClose, onDone }
     ...(unread.length > 0 ? [words.unread(unread.slice(0, 5).join(', '))] : []),
     ...(emails.length > LIMIT ? [words.tooMany(LIMIT)] : []),
   ];
-  const ready = emails.length > 0 && faults.length === 0 && chosen.size > 0;
   if (reviewing) {
     const given = { application, roles: roles.filter(({ code }) => chosen.has(code)), emails };
     return (
@@ -61,9 +60,18 @@ export function AddPeople({ application, roles, emails: first, onClose, onDone }
   return (
     <Dialog
       title={words.add}
+      dirty={text !== first.join('\n')}
       onClose={onClose}
-      dismissible={text === '' || text === first.join('\n')}
-      act={{ label: common.review, disabled: !ready, onAct: () => setReviewing(true) }}
+      act={{
+        label: common.review,
+        disabled:
+          faults.length > 0
+            ? faults[0]
+            : emails.length === 0
+              ? common.missing.address
+              : chosen.size === 0 && words.chooseRole,
+        onAct: () => setReviewing(true),
+      }}
     >
       <p className={css.soft}>{words.addLead}</p>
       <TextArea

@@ -65,7 +65,7 @@ export function PersonRoles({ appCode, email, roles, onClose }: PersonRolesProps
       onClose={onClose}
       act={{
         label: common.review,
-        disabled: added.length + removed.length === 0 || !held.isSuccess,
+        disabled: !held.isSuccess ? common.missing.wait : added.length + removed.length === 0 && words.nothing,
         onAct: () => setReviewing(true),
       }}
     >

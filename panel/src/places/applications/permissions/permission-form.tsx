@@ -143,9 +143,9 @@ function PermissionDialog(props: PermissionDialogProps) {
   return (
     <Dialog
       title={title}
+      dirty={fields !== first}
       onClose={onClose}
-      dismissible={fields === first}
-      act={{ label: submit, busy, disabled: fields.code === '' }}
+      act={{ label: submit, busy, disabled: fields.code === '' && common.missing.fields([common.code]) }}
       onSubmit={onSubmit}
     >
       {isNew && (

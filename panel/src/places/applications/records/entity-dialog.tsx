@@ -71,7 +71,6 @@ export function EntityDialog({ appCode, entity, onClose }: EntityDialogProps) {
   return (
     <Dialog
       title={entity === null ? words.newEntity : words.editEntity(entity.code)}
-      dismissible={false}
       onClose={onClose}
       act={{ label: common.save, busy: writing.busy }}
       onSubmit={() => void save()}

@@ -120,11 +120,17 @@ export function OverrideEditor(props: OverrideEditorProps) {
     <Dialog
       title={lead === undefined ? words.add : words.editOf(email)}
       wide
-      dismissible={changes.length === 0}
+      dirty={changes.length > 0}
       onClose={onClose}
       act={{
         label: common.review,
-        disabled: !whole || !held.isSuccess || changes.length === 0,
+        disabled: !whole
+          ? lead === undefined
+            ? words.nothing
+            : words.nothingOfRecord
+          : !held.isSuccess
+            ? common.missing.wait
+            : changes.length === 0 && common.missing.change,
         onAct: () => setReviewing(true),
       }}
     >

@@ -97,7 +97,11 @@ export function Overrides({ appCode, mayEdit, record }: OverridesProps) {
       {picked.length > 0 && (
         <div className={css.chosen} role="status">
           <span>{words.chosen(picked.length)}</span>
-          <Button kind="danger" disabled={picked.length > LIMIT} onClick={() => setDeleting(true)}>
+          <Button
+            kind="danger"
+            disabled={picked.length > LIMIT && words.tooMany(LIMIT)}
+            onClick={() => setDeleting(true)}
+          >
             {words.deleteChosen}
           </Button>
           <Button kind="quiet" onClick={() => setChosen(new Set())}>
