@@ -105,7 +105,17 @@ describe('people of an application', () => {
       await button(page, 'Add people').click();
       const pasted = page.getByLabel('E-mail addresses');
       await pasted.fill('Xaver <x@example.com>; yan@example.com\nzoe@example');
-      await page.getByText('Not an address: zoe@example').waitFor();
+      // What is no address stays, is named, and a press marks it where it stands.
+      await page.getByText('One word is no address:').first().waitFor();
+      expect(await button(page, 'Review').getAttribute('aria-disabled')).toBe('true');
+      await page.getByRole('button', { name: 'zoe@example' }).click();
+      expect(
+        await pasted.evaluate((field) => {
+          const { value, selectionStart, selectionEnd } = field as unknown as Record<string, string & number>;
+          return String(value).slice(Number(selectionStart), Number(selectionEnd));
+        }),
+      ).toBe('zoe@example');
+      await page.getByRole('list', { name: 'Names' }).getByText('Xaver').waitFor();
       await pasted.fill('Xaver <x@example.com>; yan@example.com\nx@example.com');
       await page.getByText('2 addresses').waitFor();
       await page.getByLabel(/^guest/).check();
@@ -197,12 +207,13 @@ describe('records of an application', () => {
       'records/entities',
       async (page) => {
         await button(page, 'New entity').click();
-        await page.getByLabel('Code').fill('Not a code');
         await page.getByLabel('Name').fill('<script>alert(1)</script> مرحبا 🎉');
-        await button(page, 'Save').click();
+        expect(await page.getByLabel('Code').inputValue()).toBe('script-alert-1-script');
+        await page.getByLabel('Code').fill('Not a code');
+        await button(page, 'Create').click();
         await page.locator('[aria-invalid=true]').waitFor();
         await page.getByLabel('Code').fill('invoice');
-        await button(page, 'Save').click();
+        await button(page, 'Create').click();
         await page.getByText('<script>alert(1)</script>').waitFor();
         await button(page, 'Delete the entity invoice').click();
         await page.getByText('Nobody gains').waitFor();
@@ -220,7 +231,7 @@ describe('types and templates', () => {
       'messages',
       async (page) => {
         await button(page, 'New template: invoice-due').click();
-        await button(page, 'Begin').click();
+        await button(page, 'Create').click();
         await page.getByLabel('Subject').fill('Invoice {{ number }}');
         await page.locator('.cm-content').click();
         await page.keyboard.press('ControlOrMeta+A');
@@ -239,6 +250,15 @@ describe('types and templates', () => {
         await page.getByText(`Sent to ${NORA}.`).waitFor();
         await page.getByRole('link', { name: 'All types' }).click();
         await page.getByText('→ en').waitFor();
+        // What is written is said to be, and what is missing is chosen.
+        await button(page, 'New template: invoice-due').click();
+        const language = page.getByRole('dialog').getByLabel('Language');
+        expect(await language.inputValue()).toBe('cs');
+        await language.selectOption('en');
+        await page.getByText('This template is written already.').waitFor();
+        await button(page, 'Open it').click();
+        await page.getByText('Template default in en').waitFor();
+        expect(await page.getByLabel('Subject').inputValue()).toBe('Invoice {{ number }}');
       },
       // The frame refuses the script of the mail, and the storage that the page of a test is given.
       { expected: /Content Security Policy|script-src|sessionStorage/ },
@@ -269,7 +289,7 @@ test('a type that is being written stays when the list behind it cannot be read 
       await settled(page);
       expect(await code.inputValue()).toBe('weekly-digest');
       await page.unroute(/notification-types/);
-      await button(page, 'Save').click();
+      await button(page, 'Create').click();
       await page.getByText('The type weekly-digest is saved.').waitFor();
     },
     { expected: /403/ },

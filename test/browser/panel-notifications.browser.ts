@@ -122,12 +122,56 @@ describe('notifications in the panel', () => {
     await close();
   }, 40_000);
 
+  test('variables are fields, the preview follows them, and many people or empty words are asked about', async () => {
+    const templates = '/api/applications/billing/templates';
+    const html = '<p>Due: {{ amount }} {{ note }}</p>';
+    for (const [locale, subject] of [
+      ['en', 'Invoice {{ number }}'],
+      ['cs', 'Faktura {{ number }}'],
+    ] as const) {
+      const body = { type: 'generic', key: 'due', locale, subject, html, requiredVariables: ['number'] };
+      expect([201, 409]).toContain((await root.post(templates, body)).status);
+    }
+    expect((await root.put('/api/applications/billing', { supportedLanguages: ['en', 'cs'] })).status).toBe(200);
+    const { page, go, complaints, close } = await openPanel(browser, usher, {
+      as: 'nora@example.com',
+      expected: /sessionStorage/,
+    });
+    await go('/notifications/send?app=billing');
+    expect(await page.getByLabel('Language', { exact: true }).locator('option').count()).toBe(3);
+    await page.getByLabel('Template').selectOption('due');
+    const many = Array.from({ length: 11 }, (_, at) => `p${at}@example.com`).join(' ');
+    await page.getByLabel('Recipients').fill(many);
+    const send = page.getByRole('button', { name: 'Send to 11 people' });
+    expect(await send.getAttribute('aria-disabled')).toBe('true');
+    expect(await send.getAttribute('title')).toBe('Still missing: number.');
+    await page.getByLabel('number', { exact: true }).fill('2026-17');
+    await page.getByLabel('amount (optional)').fill('300 CZK');
+    const mail = page.frameLocator('iframe[title="The mail"]');
+    await mail.getByText('Due: 300 CZK').waitFor();
+    await page.getByRole('button', { name: 'en', exact: true }).click();
+    await page.getByText('Invoice 2026-17').first().waitFor();
+    await page.getByRole('button', { name: 'cs', exact: true }).click();
+    await page.getByText('Faktura 2026-17').first().waitFor();
+    expect(await axeFaults(page)).toEqual([]);
+    await send.click();
+    const dialog = page.getByRole('dialog', { name: 'Send to 11 people?' });
+    await dialog.getByText('Without a value: note.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByLabel('note (optional)').fill('soon');
+    await page.getByLabel('Recipients').fill('p1@example.com');
+    await page.getByRole('button', { name: 'Send to 1 person' }).click();
+    await page.getByText('Sent to 1 person.').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  }, 60_000);
+
   test('somebody is sent one by keyboard, and finds it in their inbox', async () => {
     const { page, go, complaints, close } = await openPanel(browser, usher, { as: 'nora@example.com' });
     await go('/notifications/send');
     await page.getByLabel('Subject').fill('Hello Nora');
     await page.getByLabel('Payload').fill('[1]');
-    await page.getByText('This must be an object').waitFor();
+    await page.getByText('This must be an object').first().waitFor();
     await page.getByLabel('Payload').fill('{"number": 1}');
     await page.getByRole('button', { name: 'Send one to me' }).focus();
     await page.keyboard.press('Enter');

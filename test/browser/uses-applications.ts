@@ -143,8 +143,8 @@ export const IN_APPLICATIONS: readonly Use[] = [
     write: /^POST \/api\/applications\/atelier\/entities$/,
     act: async (hand) => {
       await hand.press('New entity');
-      await hand.fill({ Code: 'invoice', Name: 'Invoice' });
-      await hand.answer('Save');
+      await hand.fill({ Name: 'Invoice' });
+      await hand.answer('Create');
     },
   },
   {
@@ -166,8 +166,8 @@ export const IN_APPLICATIONS: readonly Use[] = [
     write: /^POST \/api\/applications\/atelier\/notification-types$/,
     act: async (hand) => {
       await hand.press('New type');
-      await hand.fill({ Code: 'made', Name: 'Made' });
-      await hand.answer('Save');
+      await hand.fill({ Name: 'Made' });
+      await hand.answer('Create');
     },
   },
   {
@@ -262,7 +262,7 @@ export const IN_APPLICATIONS: readonly Use[] = [
     write: /^POST \/api\/applications\/atelier\/templates$/,
     act: async (hand) => {
       await hand.press('New template: project-ready');
-      await hand.page.getByRole('dialog').getByRole('button', { name: 'Begin' }).click();
+      await hand.page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
       await hand.fill({ Subject: 'Ready' });
       await hand.press('Save');
     },

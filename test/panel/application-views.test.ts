@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { contentOf, draftOf, placesOf } from '../../panel/src/places/applications/messages/draft.ts';
 import {
   missingIn,
@@ -9,7 +8,6 @@ import {
   variablesIn,
   variantOf,
 } from '../../panel/src/places/applications/messages/variants.ts';
-import { addressesIn } from '../../panel/src/places/applications/people/addresses.ts';
 import { givenIn, manifestOf } from '../../panel/src/places/applications/people/assignments.ts';
 import { differences } from '../../panel/src/places/applications/people/chosen.ts';
 import {
@@ -20,30 +18,6 @@ import {
   wishesOf,
 } from '../../panel/src/places/applications/records/choices.ts';
 import { examine } from '../../panel/src/places/ask/playground/service.ts';
-
-describe('pasted addresses', () => {
-  test('are read out of a mail, a table and a list, each once and in lower case', () => {
-    const pasted =
-      '"Novák, Ben" <Ben@Example.com>; ann@example.com,\tmailto:carl@example.com.\nANN@example.com ben novak';
-    expect(addressesIn(pasted)).toEqual({
-      emails: ['ben@example.com', 'ann@example.com', 'carl@example.com'],
-      repeated: 1,
-      unread: [],
-    });
-  });
-
-  test('that are none are named, and words without an at sign are not', () => {
-    expect(addressesIn('zoe@example, @x.cz, a@b@c.cz and others')).toEqual({
-      emails: [],
-      repeated: 0,
-      unread: ['zoe@example', '@x.cz', 'a@b@c.cz'],
-    });
-  });
-
-  test('never throw, whatever the text', () => {
-    fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => addressesIn(text).repeated >= 0));
-  });
-});
 
 describe('roles for many people', () => {
   const application = {

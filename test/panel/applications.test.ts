@@ -1,30 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { addressesOf } from '../../panel/src/places/applications/addresses.ts';
 import { type Counted, narrowed } from '../../panel/src/places/applications/registry.ts';
 import { isSystemPermission, isSystemRole } from '../../panel/src/places/applications/system-records.ts';
-
-describe('addresses that are pasted', () => {
-  test('are read from lines, lists and address books, once each', () => {
-    const text = 'ada@example.com, BEN@example.com;\n"Clara, Dr." <clara@example.com>\tada@example.com';
-    expect(addressesOf(text)).toEqual({
-      addresses: ['ada@example.com', 'ben@example.com', 'clara@example.com'],
-      wrong: [],
-    });
-  });
-
-  test('name what is no address', () => {
-    expect(addressesOf('ada@example.com ben')).toEqual({ addresses: ['ada@example.com'], wrong: ['ben'] });
-    expect(addressesOf(' \n ')).toEqual({ addresses: [], wrong: [] });
-  });
-
-  test('are read in linear time', () => {
-    const started = performance.now();
-    addressesOf('<'.repeat(50_000));
-    addressesOf('"'.repeat(50_000));
-    addressesOf('a '.repeat(50_000));
-    expect(performance.now() - started).toBeLessThan(1_000);
-  });
-});
 
 describe('the list of applications', () => {
   const application = (code: string, name: string, people: number): Counted => ({

@@ -2,7 +2,18 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { notifications as czech } from '../../panel/src/places/notifications/cs.ts';
 import { notifications as english } from '../../panel/src/places/notifications/en.ts';
-import { EMPTY, linkOf, mayRetry, orderOf, payloadOf, reasonOf } from '../../panel/src/places/notifications/sends.ts';
+import {
+  EMPTY,
+  emptyIn,
+  knownIn,
+  linkOf,
+  mayRetry,
+  orderOf,
+  payloadOf,
+  reasonOf,
+  shownAt,
+  withValue,
+} from '../../panel/src/places/notifications/sends.ts';
 import { barsOf, ceilingOf, reasonsOf, type StatRow, totalsOf } from '../../panel/src/places/notifications/stats.ts';
 import { rightsOf } from '../../panel/src/shell/rights.ts';
 
@@ -114,5 +125,31 @@ describe('a send', () => {
   test('has a link for a browser only where it names an address of the web', () => {
     expect(linkOf('https://example.com/a')).toBe('https://example.com/a');
     for (const url of ['/a', 'javascript:alert(1)', 'data:text/html,x', null]) expect(linkOf(url)).toBeNull();
+  });
+});
+
+describe('the variables of a template', () => {
+  const blank = { html: '', text: null, pushTitle: null, pushBody: null, url: null, requiredVariables: [] };
+  const variants = [
+    { ...blank, subject: 'Ticket {{number}}', html: '{{order.id}} {{user.name}}', requiredVariables: ['number'] },
+    { ...blank, subject: 'L\u00edstek {{number}}', text: '{{note}}' },
+  ];
+
+  test('are those of every language, the required ones first, without what the service gives', () => {
+    expect(knownIn(variants)).toEqual([
+      { name: 'number', required: true },
+      { name: 'order.id', required: false },
+      { name: 'note', required: false },
+    ]);
+  });
+
+  test('are filled one by one, and empty ones are known', () => {
+    const filled = withValue(withValue({ kept: 1 }, 'number', '17'), 'order.id', 'A');
+    expect(filled).toEqual({ kept: 1, number: '17', order: { id: 'A' } });
+    expect(emptyIn(knownIn(variants), filled).map(({ name }) => name)).toEqual(['note']);
+    expect(withValue(filled, 'order.id', '')).toEqual({ kept: 1, number: '17' });
+    expect(withValue({}, 'items', '[1, 2]')).toEqual({ items: [1, 2] });
+    expect(withValue({}, 'items', '[1, 2')).toEqual({ items: '[1, 2' });
+    expect([shownAt({ items: [1] }, 'items'), shownAt({ a: 'b' }, 'a.b'), shownAt({}, 'x')]).toEqual(['[1]', '', '']);
   });
 });

@@ -52,6 +52,24 @@ export const cs: FrameText = {
       wait: 'Ještě se načítá.',
       rows: 'Nic tu není.',
     },
+    pasted: {
+      found: (n) => count(n, { one: `${n} adresa`, few: `${n} adresy`, other: `${n} adres` }),
+      twice: (n) =>
+        count(n, {
+          one: `${n} byla uvedena dvakrát.`,
+          few: `${n} byly uvedeny dvakrát.`,
+          other: `${n} bylo uvedeno dvakrát.`,
+        }),
+      unread: (n) =>
+        count(n, {
+          one: 'Jedno slovo není adresa:',
+          few: `${n} slova nejsou adresy:`,
+          other: `${n} slov nejsou adresy:`,
+        }),
+      goTo: (word) => `Přejít na ${word}`,
+      names: 'Jména',
+      tooMany: (limit) => `Najednou nejvýše ${limit}.`,
+    },
     throwAway: 'Co jste napsali, se ztratí. Odejít?',
     keepTyping: 'Nechat',
     leave: 'Odejít',

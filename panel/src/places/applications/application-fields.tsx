@@ -1,4 +1,4 @@
-import { useId } from 'react';
+import { type ReactNode, useId } from 'react';
 import { useRead } from '../../api/queries.ts';
 import { faultOf, Switch, TextArea, TextField } from '../../parts/field.tsx';
 import { useWords } from '../../words/words.ts';
@@ -19,7 +19,7 @@ interface ApplicationRecord {
   readonly strictCodes: boolean;
 }
 
-export const NEW_FORM: ApplicationForm = { name: '', description: '', supportedLanguages: [], strictCodes: true };
+export const NEW_FORM: ApplicationForm = { name: '', description: '', supportedLanguages: [], strictCodes: false };
 
 export function formOf({ name, description, supportedLanguages, strictCodes }: ApplicationRecord): ApplicationForm {
   return { name, description: description ?? '', supportedLanguages, strictCodes };
@@ -41,9 +41,11 @@ interface ApplicationFieldsProps {
   readonly form: ApplicationForm;
   readonly onForm: (form: ApplicationForm) => void;
   readonly error: Error | null;
+  /** What stands below the name. */
+  readonly children?: ReactNode;
 }
 
-export function ApplicationFields({ form, onForm, error }: ApplicationFieldsProps) {
+export function ApplicationFields({ form, onForm, error, children }: ApplicationFieldsProps) {
   const { applications, common } = useWords();
   const words = applications.overview;
   const set = (change: Partial<ApplicationForm>) => onForm({ ...form, ...change });
@@ -57,6 +59,7 @@ export function ApplicationFields({ form, onForm, error }: ApplicationFieldsProp
         maxLength={200}
         required
       />
+      {children}
       <TextArea
         label={common.description}
         fault={faultOf(error, 'description')}

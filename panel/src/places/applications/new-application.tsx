@@ -3,6 +3,7 @@ import { useLocation } from 'wouter';
 import { call } from '../../api/call.ts';
 import { useWrite } from '../../api/writes.ts';
 import { missingOf } from '../../parts/button.tsx';
+import { named } from '../../parts/code-of.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { faultOf, TextField } from '../../parts/field.tsx';
 import { Problem } from '../../parts/problem.tsx';
@@ -18,6 +19,10 @@ export function NewApplication({ onClose }: { onClose: () => void }) {
     done: applications.made(form.name || code),
     refreshes: ['/api/applications', '/api/profile'],
   });
+  const type = (typed: typeof form): void => {
+    setCode(named({ name: form.name, code }, typed.name).code);
+    setForm(typed);
+  };
   const create = async (): Promise<void> => {
     const made = await writing.run(() => call('POST /api/applications', { body: { code, ...bodyOf(form) } }));
     if (!made) return;
@@ -35,17 +40,17 @@ export function NewApplication({ onClose }: { onClose: () => void }) {
       }}
       onSubmit={() => void create()}
     >
-      <TextField
-        label={common.code}
-        hint={applications.codeHint}
-        fault={faultOf(writing.error, 'code')}
-        value={code}
-        onText={setCode}
-        maxLength={64}
-        autoFocus
-        required
-      />
-      <ApplicationFields form={form} onForm={setForm} error={writing.error} />
+      <ApplicationFields form={form} onForm={type} error={writing.error}>
+        <TextField
+          label={common.code}
+          hint={applications.codeHint}
+          fault={faultOf(writing.error, 'code')}
+          value={code}
+          onText={setCode}
+          maxLength={64}
+          required
+        />
+      </ApplicationFields>
       {!faultsOf(writing.error) && <Problem error={writing.error} />}
     </Dialog>
   );

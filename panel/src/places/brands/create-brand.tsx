@@ -3,6 +3,7 @@ import { useLocation } from 'wouter';
 import { call } from '../../api/call.ts';
 import { useWrite } from '../../api/writes.ts';
 import { missingOf } from '../../parts/button.tsx';
+import { named } from '../../parts/code-of.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { faultOf, TextField } from '../../parts/field.tsx';
 import { Problem } from '../../parts/problem.tsx';
@@ -38,7 +39,10 @@ export function CreateBrand({ onClose }: { onClose: () => void }) {
         autoFocus
         maxLength={200}
         fault={faultOf(writing.error, 'name')}
-        onText={setName}
+        onText={(text) => {
+          setSlug(named({ name, code: slug }, text).code);
+          setName(text);
+        }}
       />
       <TextField
         label={words.slug}

@@ -3,6 +3,7 @@
 import type { Out } from '../../../../src/gen/api.ts';
 import { mayWriteIn, PROVIDER_TYPE } from '../../shell/panel-app.ts';
 import type { Rights } from '../../shell/rights.ts';
+import { variablesIn } from '../applications/messages/variants.ts';
 
 export type Sent = Out<'GET /api/admin/notifications'>[number];
 export type Delivery = Sent['deliveries'][number];
@@ -66,6 +67,83 @@ export const EMPTY: Draft = {
   templateKey: '',
   payload: '',
 };
+
+/** Sends to more people than this ask first. */
+export const MANY = 10;
+
+/** A variable of a template. */
+export interface Known {
+  readonly name: string;
+  /** A send without it is refused. */
+  readonly required: boolean;
+}
+
+/** The variables of templates that are one template in several languages: those that are required first. */
+export function knownIn(
+  variants: readonly {
+    readonly subject: string;
+    readonly html: string;
+    readonly text: string | null;
+    readonly pushTitle: string | null;
+    readonly pushBody: string | null;
+    readonly url: string | null;
+    readonly requiredVariables: readonly string[];
+  }[],
+): Known[] {
+  const required = new Set(variants.flatMap(({ requiredVariables }) => requiredVariables));
+  const used = variablesIn(
+    variants.flatMap((one) =>
+      [one.subject, one.html, one.text, one.pushTitle, one.pushBody, one.url].map((part) => part ?? ''),
+    ),
+  );
+  // `order` is given by the fields of its members.
+  const all = [...new Set([...required, ...used])];
+  const leaves = all.filter((name) => !all.some((other) => other.startsWith(`${name}.`)));
+  return leaves.map((name) => ({
+    name,
+    required: [...required].some((one) => name === one || name.startsWith(`${one}.`)),
+  }));
+}
+
+type Payload = Readonly<Record<string, unknown>>;
+
+/** Those without a value. */
+export function emptyIn(variables: readonly Known[], payload: Payload): Known[] {
+  return variables.filter(({ name }) => shownAt(payload, name).trim() === '');
+}
+
+/** The value of a variable such as `order.id`, as a field shows it. */
+export function shownAt(payload: Payload, name: string): string {
+  const value = name
+    .split('.')
+    .reduce<unknown>(
+      (at, step) => (typeof at === 'object' && at !== null ? (at as Payload)[step] : undefined),
+      payload,
+    );
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** A payload with what was typed for a variable: a text, or a list or an object where it is one in JSON. An empty field is left out. */
+export function withValue(payload: Payload, name: string, typed: string): Payload {
+  const [step = '', ...rest] = name.split('.');
+  const { [step]: before, ...others } = payload;
+  if (rest.length > 0) {
+    const inner = typeof before === 'object' && before !== null && !Array.isArray(before) ? (before as Payload) : {};
+    const after = withValue(inner, rest.join('.'), typed);
+    return Object.keys(after).length === 0 ? others : { ...payload, [step]: after };
+  }
+  return typed === '' ? others : { ...payload, [step]: readFrom(typed) };
+}
+
+function readFrom(typed: string): unknown {
+  if (!/^[[{]/.test(typed.trim())) return typed;
+  try {
+    return JSON.parse(typed) as unknown;
+  } catch {
+    return typed; // Half of a list, or a text that begins like one.
+  }
+}
 
 /** What a send asks for: fields left empty are left out, so that the service's own values hold. */
 export function orderOf(draft: Draft, recipients: readonly string[], payload: Record<string, unknown>) {

@@ -92,8 +92,6 @@ export const matrix: typeof en = {
   addTitle: (code) => `Přidělit roli ${code}`,
   addHint: 'E-mailové adresy oddělené čárkami, mezerami nebo řádky; nejvýše 1 000. Lidé se předtím nemuseli přihlásit.',
   addresses: (n) => count(n, { one: `${n} adresa`, few: `${n} adresy`, other: `${n} adres` }),
-  tooManyAddresses: 'Najednou nejvýše 1 000 adres.',
-  notAddresses: (texts) => `Není e-mailová adresa: ${texts}`,
   added: (n) =>
     count(n, { one: `Roli získala ${n} osoba.`, few: `Roli získaly ${n} osoby.`, other: `Roli získalo ${n} osob.` }),
   removePeople: (n) => count(n, { one: `Odebrat ${n} osobě`, other: `Odebrat ${n} osobám` }),

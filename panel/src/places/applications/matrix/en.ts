@@ -90,8 +90,6 @@ export const matrix = {
   addHint:
     'E-mail addresses, separated by commas, spaces or lines; at most 1,000. People need not have signed in before.',
   addresses: (n: number) => count(n, { one: `${n} address`, other: `${n} addresses` }),
-  tooManyAddresses: 'At most 1,000 addresses at once.',
-  notAddresses: (texts: string) => `Not an e-mail address: ${texts}`,
   added: (n: number) => count(n, { one: `${n} person got the role.`, other: `${n} people got the role.` }),
   removePeople: (n: number) => count(n, { one: `Remove ${n} person`, other: `Remove ${n} people` }),
   removeTitle: (code: string) => `Take role ${code} away`,

@@ -3,6 +3,7 @@ import { useLocation } from 'wouter';
 import { call } from '../../../api/call.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { missingOf } from '../../../parts/button.tsx';
+import { named } from '../../../parts/code-of.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
@@ -32,16 +33,25 @@ export function NewRole({ appCode, onClose }: { appCode: string; onClose: () => 
       onSubmit={() => void create()}
     >
       <TextField
+        label={common.name}
+        fault={faults[1]}
+        value={name}
+        onText={(text) => {
+          setCode(named({ name, code }, text).code);
+          setName(text);
+        }}
+        maxLength={200}
+        autoFocus
+      />
+      <TextField
         label={common.code}
         hint={words.roleCode}
         fault={faults[0]}
         value={code}
         onText={setCode}
         maxLength={64}
-        autoFocus
         required
       />
-      <TextField label={common.name} fault={faults[1]} value={name} onText={setName} maxLength={200} />
       <TextArea
         label={common.description}
         fault={faults[2]}

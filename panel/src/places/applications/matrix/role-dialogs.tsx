@@ -6,9 +6,9 @@ import { useWrite } from '../../../api/writes.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, TextArea, TextField } from '../../../parts/field.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
+import { PeopleField, usePasted } from '../../../parts/people-field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
-import { addressesOf, MAX_ADDRESSES } from '../addresses.ts';
 import css from '../applications.module.css';
 import type { RoleRecord } from './table.ts';
 
@@ -24,14 +24,8 @@ export function AddPeople({ appCode, role, onClose }: RoleDialogProps) {
   const words = applications.matrix;
   const [text, setText] = useState('');
   const [reviewing, setReviewing] = useState(false);
-  const { addresses, wrong } = addressesOf(text);
+  const { emails: addresses, fault } = usePasted(text);
   const path = { appCode, roleId: String(role.id) };
-  const fault =
-    wrong.length > 0
-      ? words.notAddresses(wrong.slice(0, 5).join(', '))
-      : addresses.length > MAX_ADDRESSES
-        ? words.tooManyAddresses
-        : null;
   if (reviewing) {
     return (
       <ImpactReview
@@ -57,19 +51,7 @@ export function AddPeople({ appCode, role, onClose }: RoleDialogProps) {
         onAct: () => setReviewing(true),
       }}
     >
-      <TextArea
-        label={common.email}
-        hint={words.addHint}
-        fault={fault}
-        value={text}
-        onText={setText}
-        rows={6}
-        autoFocus
-        spellCheck={false}
-      />
-      <p className={css.soft} role="status">
-        {words.addresses(addresses.length)}
-      </p>
+      <PeopleField label={common.email} hint={words.addHint} value={text} autoFocus onText={setText} />
     </Dialog>
   );
 }

@@ -2,6 +2,7 @@ import type { NotificationType } from '../../../../../src/gen/api.ts';
 import { call } from '../../../api/call.ts';
 import { useEdited } from '../../../api/edited.ts';
 import { useWrite } from '../../../api/writes.ts';
+import { named } from '../../../parts/code-of.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, Switch, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
@@ -77,9 +78,16 @@ export function TypeDialog({ appCode, type, onClose }: TypeDialogProps) {
     <Dialog
       title={type === null ? words.newType : words.editType(type.code)}
       onClose={onClose}
-      act={{ label: common.save, busy: writing.busy }}
+      act={{ label: type === null ? common.create : common.save, busy: writing.busy }}
       onSubmit={() => void save()}
     >
+      <TextField
+        label={common.name}
+        value={draft.name}
+        fault={faultOf(error, 'name')}
+        required
+        onText={(name) => set(type === null ? named(draft, name) : { name })}
+      />
       {type === null && (
         <TextField
           label={common.code}
@@ -90,13 +98,6 @@ export function TypeDialog({ appCode, type, onClose }: TypeDialogProps) {
           onText={(code) => set({ code })}
         />
       )}
-      <TextField
-        label={common.name}
-        value={draft.name}
-        fault={faultOf(error, 'name')}
-        required
-        onText={(name) => set({ name })}
-      />
       <TextArea
         label={common.description}
         value={draft.description}

@@ -74,6 +74,7 @@ export function Types({ appCode, application, mayEdit }: ViewProps) {
         <NewTemplate
           appCode={appCode}
           type={adding.code}
+          templates={templates.data.data.filter((one) => one.type === adding.code)}
           languages={known}
           supported={application.supportedLanguages}
           onClose={() => setAdding(null)}

@@ -11,7 +11,8 @@ export const overview: typeof en = {
   languagesHint: 'V čem se píší oznámení. Bez výběru: kterýkoli jazyk.',
   anyLanguage: 'kterýkoli jazyk',
   strict: 'Přísné kódy',
-  strictHint: 'Otázka s překlepem v oprávnění nebo typu záznamu je chyba, nikoli zamítnutí.',
+  strictHint:
+    'Otázka s překlepem v oprávnění nebo typu záznamu je chyba, nikoli zamítnutí. Vypnuto, dokud se nezapne, zde jako všude.',
   strictOn: 'Otázky s neznámými kódy se odmítají.',
   strictOff: 'Otázky s neznámými kódy se zamítají.',
   created: 'Vytvořeno',

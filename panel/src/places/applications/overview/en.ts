@@ -13,7 +13,8 @@ export const overview = {
   languagesHint: 'What notifications are written in. None chosen: any language.',
   anyLanguage: 'any language',
   strict: 'Strict codes',
-  strictHint: 'A question with a misspelt permission or record type is an error, not a denial.',
+  strictHint:
+    'A question with a misspelt permission or record type is an error, not a denial. Off unless it is switched on, here as everywhere.',
   strictOn: 'Questions with unknown codes are refused.',
   strictOff: 'Questions with unknown codes are denied.',
   created: 'Created',

@@ -1,15 +1,14 @@
-import { useMemo, useState } from 'react';
+import { useState } from 'react';
 import type { Out } from '../../../../../src/gen/api.ts';
 import { undoBound } from '../../../api/bound.ts';
 import { type Answer, type CallOptions, call, rehearse } from '../../../api/call.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
-import { TextArea } from '../../../parts/field.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
+import { PeopleField, usePasted } from '../../../parts/people-field.tsx';
 import { PANEL_APP } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../view-props.ts';
-import { addressesIn } from './addresses.ts';
 import { givenIn, manifestOf } from './assignments.ts';
 import css from './people.module.css';
 import { type Role, RoleChoice } from './role-choice.tsx';
@@ -23,8 +22,6 @@ interface AddPeopleProps {
   readonly onDone: () => void;
 }
 
-/** The service takes so many at once. */
-const LIMIT = 1000;
 const APPLY = 'POST /api/applications/{appCode}/manifest';
 const CHANGE_HOLDERS = 'POST /api/applications/{appCode}/roles/{roleId}/users';
 
@@ -36,15 +33,11 @@ export function AddPeople({ application, roles, emails: first, onClose, onDone }
   const [text, setText] = useState(first.join('\n'));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [reviewing, setReviewing] = useState(false);
-  const { emails, repeated, unread } = useMemo(() => addressesIn(text), [text]);
+  const { emails, names, fault } = usePasted(text);
   // A manifest of `auth` is for SuperAdmins.
   const one = application.code === PANEL_APP && !isSuperAdmin;
-  const faults = [
-    ...(unread.length > 0 ? [words.unread(unread.slice(0, 5).join(', '))] : []),
-    ...(emails.length > LIMIT ? [words.tooMany(LIMIT)] : []),
-  ];
   if (reviewing) {
-    const given = { application, roles: roles.filter(({ code }) => chosen.has(code)), emails };
+    const given = { application, roles: roles.filter(({ code }) => chosen.has(code)), emails, names };
     return (
       <ReviewAdding
         {...given}
@@ -64,32 +57,12 @@ export function AddPeople({ application, roles, emails: first, onClose, onDone }
       onClose={onClose}
       act={{
         label: common.review,
-        disabled:
-          faults.length > 0
-            ? faults[0]
-            : emails.length === 0
-              ? common.missing.address
-              : chosen.size === 0 && words.chooseRole,
+        disabled: fault ?? (emails.length === 0 ? common.missing.address : chosen.size === 0 && words.chooseRole),
         onAct: () => setReviewing(true),
       }}
     >
       <p className={css.soft}>{words.addLead}</p>
-      <TextArea
-        label={words.addresses}
-        value={text}
-        rows={6}
-        placeholder={'ann@example.com\nBen Novák <ben@example.com>; carl@example.com'}
-        spellCheck={false}
-        autoFocus
-        hint={
-          <span aria-live="polite">
-            {words.found(emails.length)}
-            {repeated > 0 && ` · ${words.twice(repeated)}`}
-          </span>
-        }
-        fault={faults.join(' ') || null}
-        onText={setText}
-      />
+      <PeopleField label={words.addresses} value={text} autoFocus onText={setText} />
       <h3>{words.roles}</h3>
       <RoleChoice roles={roles} chosen={chosen} onChosen={setChosen} one={one} />
       {one && <p className={css.soft}>{words.oneRole}</p>}
@@ -99,10 +72,11 @@ export function AddPeople({ application, roles, emails: first, onClose, onDone }
 
 interface ReviewProps extends Omit<AddPeopleProps, 'emails'> {
   readonly emails: readonly string[];
+  readonly names: ReadonlyMap<string, string>;
   readonly one: boolean;
 }
 
-function ReviewAdding({ application, roles, emails, one, onClose, onDone }: ReviewProps) {
+function ReviewAdding({ application, roles, emails, names, one, onClose, onDone }: ReviewProps) {
   const { people: words } = useWords().applications;
   const { code: appCode } = application;
   const summary = (
@@ -110,7 +84,10 @@ function ReviewAdding({ application, roles, emails, one, onClose, onDone }: Revi
       <p>{roles.map(({ code }) => code).join(', ')}</p>
       <ul>
         {emails.map((email) => (
-          <li key={email}>{email}</li>
+          <li key={email}>
+            {names.has(email) && <bdi>{names.get(email)} </bdi>}
+            {email}
+          </li>
         ))}
       </ul>
     </div>

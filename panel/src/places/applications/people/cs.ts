@@ -24,15 +24,6 @@ export const people: typeof en = {
   add: 'Přidat lidi',
   addLead: 'Vložte adresy ze seznamu, tabulky nebo e-mailu. Každý z těchto lidí dostane role zvolené níže.',
   addresses: 'E-mailové adresy',
-  found: (n) => count(n, { one: `${n} adresa`, few: `${n} adresy`, other: `${n} adres` }),
-  tooMany: (limit) => `Najednou nejvýše ${limit}.`,
-  unread: (words) => `Není adresa: ${words}`,
-  twice: (n) =>
-    count(n, {
-      one: `${n} byla uvedena dvakrát.`,
-      few: `${n} byly uvedeny dvakrát.`,
-      other: `${n} bylo uvedeno dvakrát.`,
-    }),
   roles: 'Role',
   noRoles: 'Tato aplikace zatím nemá žádné role.',
   holders: (n) => count(n, { one: `${n} držitel`, few: `${n} držitelé`, other: `${n} držitelů` }),

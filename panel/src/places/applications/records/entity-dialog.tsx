@@ -3,6 +3,7 @@ import { call } from '../../../api/call.ts';
 import { useEdited } from '../../../api/edited.ts';
 import { ApiError } from '../../../api/error.ts';
 import { useWrite } from '../../../api/writes.ts';
+import { named } from '../../../parts/code-of.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { faultOf, Switch, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
@@ -72,24 +73,24 @@ export function EntityDialog({ appCode, entity, onClose }: EntityDialogProps) {
     <Dialog
       title={entity === null ? words.newEntity : words.editEntity(entity.code)}
       onClose={onClose}
-      act={{ label: common.save, busy: writing.busy }}
+      act={{ label: entity === null ? common.create : common.save, busy: writing.busy }}
       onSubmit={() => void save()}
     >
+      <TextField
+        label={common.name}
+        value={draft.name}
+        fault={faultOf(writing.error, 'name')}
+        required
+        autoFocus
+        onText={(name) => set(entity === null ? named(draft, name) : { name })}
+      />
       <TextField
         label={common.code}
         value={draft.code}
         hint={words.entityCode}
         fault={faultOf(writing.error, 'code')}
         required
-        autoFocus
         onText={(code) => set({ code })}
-      />
-      <TextField
-        label={common.name}
-        value={draft.name}
-        fault={faultOf(writing.error, 'name')}
-        required
-        onText={(name) => set({ name })}
       />
       <TextArea
         label={common.description}
