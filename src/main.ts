@@ -62,6 +62,8 @@ const io: Io = {
   serve: async (options) => (await import('./app/serve.ts')).serve(options),
   demo: async (options) => (await import('./app/demo.ts')).demonstrate(options),
   doctor: async (options) => (await import('./app/doctor/doctor.ts')).examine(options),
+  local: async () => (await import('./app/local.ts')).LOCAL,
+  configChecks: async () => (await import('./app/config-checks.ts')).CONFIG_CHECKS,
   version: product().version,
   clock: systemClock,
 };

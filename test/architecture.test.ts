@@ -95,20 +95,10 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   },
   // Policy tests decide by the engine's own rules on a manifest's own reader.
   'policy-tests': { imports: ['base', 'catalog/manifest', 'engine'] },
-  // A VAPID pair is checked with the configuration, before anything starts.
+  // It asks a service over REST, with the types of the API that are made from its routes. What it does on this machine itself is handed
+  // in (cli/io.ts): the database and its driver, the local issuer and features are not for it.
   cli: {
-    imports: [
-      'base',
-      // The types of the API, made from its routes.
-      'gen/api',
-      'config',
-      'identity',
-      'persistence',
-      'delivery/p256',
-      'delivery/push-subject',
-      'policy-tests',
-      'catalog/manifest/parse',
-    ],
+    imports: ['base', 'gen/api', 'config', 'policy-tests', 'catalog/manifest/parse', 'persistence/driver/refused'],
   },
   app: { imports: ['*'] },
   // Its playground decides in the browser, by the service's own reader and rules.

@@ -17,10 +17,10 @@ export function defineBackup(program: Command, context: Context): void {
     )
     .option('--force', 'replace the file if it exists')
     .action(async (name: string, _: FileOptions, self: Command) => {
-      const { path, options, place } = await placeOf(context, name, self);
-      const { backUp } = await import('../persistence/operations/backup.ts');
-      const usher = context.io.version;
-      const written = await fileErrors(name, 'written', () => backUp({ ...place, file: path, usher }));
+      const { path, options, force, place } = await embeddedPlace(context, name, self);
+      const local = await context.io.local();
+      const backup = { file: path, force, usher: context.io.version };
+      const written = await fileErrors(name, 'written', () => local.backUp(place, backup));
       const text = `${name} holds the database of ${place.dataDir}: ${written.bytes} bytes, SHA-256 ${written.sha256}.`;
       await print(context, options, { file: path, ...written }, text);
     });
@@ -37,27 +37,26 @@ export function defineRestore(program: Command, context: Context): void {
     )
     .option('--force', 'replace a database that is there')
     .action(async (name: string, _: FileOptions, self: Command) => {
-      const { path, options, place } = await placeOf(context, name, self);
-      const { restore } = await import('../persistence/operations/backup.ts');
-      const read = await fileErrors(place.dataDir, 'written', () => restore({ ...place, file: path }));
+      const { path, options, force, place } = await embeddedPlace(context, name, self);
+      const local = await context.io.local();
+      const read = await fileErrors(place.dataDir, 'written', () => local.restore(place, { file: path, force }));
       const text = `${place.dataDir} has the database of ${read.createdAt} again, made by Usher ${read.usher}.`;
       await print(context, options, { file: path, ...read }, text);
     });
   withExamples(command, ['usher restore usher-2026-03-01.backup', 'usher restore usher-2026-03-01.backup --force']);
 }
 
-async function placeOf({ io }: Context, name: string, self: Command) {
+async function embeddedPlace({ io }: Context, name: string, self: Command) {
   const options = self.optsWithGlobals<FileOptions>();
-  const { dataDirOf, loadConfig } = await import('./load-config.ts');
-  const config = await loadConfig(io, options);
-  if (config.database.url !== null) {
+  const { placeOf } = await import('./load-config.ts');
+  const place = await placeOf(io, options);
+  if (place.config.database.url !== null) {
     throw new CommandFailed(
       'This is for the embedded database, and database.url (DATABASE_URL) names a PostgreSQL. Use its own tools: docs/operations/backup.md.',
       { code: 'DATABASE' },
     );
   }
-  const place = { dataDir: dataDirOf(io, config), force: options.force === true, clock: io.clock };
-  return { options, path: resolve(io.cwd, name), place };
+  return { options, path: resolve(io.cwd, name), force: options.force === true, place };
 }
 
 /** Tells what the file system refused. */

@@ -46,6 +46,39 @@ export interface DoctorFinding {
   readonly advice: string | null;
 }
 
+/** Where commands work that ask no service. */
+export interface Place {
+  readonly config: Config;
+  /** An absolute path. */
+  readonly dataDir: string;
+  readonly clock: Clock;
+}
+
+/** The work of those commands: app/local.ts. */
+export interface LocalWork {
+  /** A bearer token of the local issuer. */
+  signToken(place: Place, email: string, seconds: number): Promise<string>;
+  /** The names of the migrations that were applied. */
+  migrate(place: Place): Promise<readonly string[]>;
+  /** Of the embedded database. `usher` is the version that writes it. */
+  backUp(
+    place: Place,
+    backup: { file: string; force: boolean; usher: string },
+  ): Promise<{ readonly bytes: number; readonly sha256: string }>;
+  restore(
+    place: Place,
+    backup: { file: string; force: boolean },
+  ): Promise<{ readonly createdAt: string; readonly usher: string }>;
+  /** Gives the database a new history. */
+  reincarnate(place: Place, reason: string | undefined): Promise<{ revisions: number; revision: string }>;
+  /** Whether the person was none before. `subject` is the account of their address; null leaves it as it is. */
+  addSuperadmin(place: Place, email: string, subject: string | null, reason: string | undefined): Promise<boolean>;
+  /** Whether the person was one before. */
+  removeSuperadmin(place: Place, email: string, reason: string | undefined): Promise<boolean>;
+  /** By address. */
+  superadmins(place: Place): Promise<readonly { readonly email: string; readonly active: boolean }[]>;
+}
+
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The base of relative paths. */
@@ -60,6 +93,9 @@ export interface Io {
   readonly serve: Serve;
   readonly demo: Demo;
   readonly doctor: Doctor;
+  readonly local: () => Promise<LocalWork>;
+  /** Checks of keys whose grammar belongs to a feature: app/config-checks.ts. */
+  readonly configChecks: () => Promise<readonly ConfigCheck[]>;
   readonly version: string;
   readonly clock: Clock;
 }

@@ -4,14 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { codeOf } from '../base/members.ts';
 import { type Config, type RawConfig, toConfig } from '../config/config.ts';
-import { pushKeyFaults } from '../delivery/p256.ts';
-import { pushSubjectFaults } from '../delivery/push-subject.ts';
-import { apiKeyFaults } from '../identity/api-keys.ts';
-import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
+import { CommandFailed, type GlobalOptions, type Io, type Place } from './io.ts';
 import { readSecretFiles } from './secret-files.ts';
-
-/** Checks of keys whose grammar belongs to a feature. */
-export const CONFIG_CHECKS = [apiKeyFaults, pushKeyFaults, pushSubjectFaults];
 
 /** Reads the file, if one is configured, the files of secrets, and nothing else. */
 export async function readRawConfig(io: Io, options: GlobalOptions): Promise<RawConfig> {
@@ -45,10 +39,16 @@ export async function readRawConfig(io: Io, options: GlobalOptions): Promise<Raw
 
 /** The checked configuration; throws ConfigError with every fault. */
 export async function loadConfig(io: Io, options: GlobalOptions): Promise<Config> {
-  return toConfig(await readRawConfig(io, options), CONFIG_CHECKS);
+  return toConfig(await readRawConfig(io, options), await io.configChecks());
 }
 
 /** The absolute path of the data directory. */
 export function dataDirOf(io: Io, config: Config): string {
   return resolve(io.cwd, config.dataDir);
+}
+
+/** The configured database and data directory, for commands that work in them. */
+export async function placeOf(io: Io, options: GlobalOptions): Promise<Place> {
+  const config = await loadConfig(io, options);
+  return { config, dataDir: dataDirOf(io, config), clock: io.clock };
 }

@@ -11,17 +11,8 @@ export function defineMigrate(program: Command, context: Context): void {
     .action(async (_: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
       const { io } = context;
-      const { dataDirOf, loadConfig } = await import('./load-config.ts');
-      const config = await loadConfig(io, options);
-      const { migrate } = await import('../persistence/open.ts');
-      const { createLogger } = await import('../base/telemetry.ts');
-      const applied = await migrate({
-        url: config.database.url,
-        directUrl: config.database.directUrl,
-        dataDir: dataDirOf(io, config),
-        clock: io.clock,
-        log: createLogger('silent'),
-      });
+      const { placeOf } = await import('./load-config.ts');
+      const applied = await (await io.local()).migrate(await placeOf(io, options));
       const text = applied.length === 0 ? 'No pending migrations.' : `Applied ${applied.join(', ')}.`;
       await print(context, options, { applied }, text);
     });

@@ -27,8 +27,10 @@ export function defineReincarnate(program: Command, context: Context): void {
         await print(context, options, { done: false }, text);
         return;
       }
-      const { reincarnate } = await import('./reincarnate-database.ts');
-      const { revisions, revision } = await reincarnate(context.io, options, options.reason);
+      const { io } = context;
+      const { placeOf } = await import('./load-config.ts');
+      const place = await placeOf(io, options);
+      const { revisions, revision } = await (await io.local()).reincarnate(place, options.reason);
       const text = `The database has a new history; its newest revision is ${revision}.`;
       await print(context, options, { done: true, revisions, revision }, text);
     });

@@ -27,14 +27,15 @@ export function defineServe(program: Command, context: Context): void {
     .action(async (_: ServeOptions, self: Command) => {
       const options = self.optsWithGlobals<ServeOptions>();
       const io = withUpstream(context.io, options);
-      const [{ CONFIG_CHECKS, readRawConfig }, { checked }, { misspelledVariables }] = await Promise.all([
+      const [{ readRawConfig }, { checked }, { misspelledVariables }, checks] = await Promise.all([
         import('./load-config.ts'),
         import('../config/config.ts'),
         import('../config/hints.ts'),
+        io.configChecks(),
       ]);
       const read = () => readRawConfig(io, options);
       const warnings = misspelledVariables(io.env);
-      const load = async () => checked(await read(), CONFIG_CHECKS);
+      const load = async () => checked(await read(), checks);
       const running = await load().catch((error: unknown) => {
         // A misspelled variable is often the missing one.
         if (formatOf(options) === 'table') for (const line of warnings) io.stderr.write(`${line}\n`);
@@ -42,7 +43,7 @@ export function defineServe(program: Command, context: Context): void {
       });
       await io.serve({
         config: running.config,
-        reloads: { running, checks: CONFIG_CHECKS, read, onHangUp: io.onHangUp },
+        reloads: { running, checks, read, onHangUp: io.onHangUp },
         warnings,
         // A program reads the log, which is JSON already.
         print: (text) => {

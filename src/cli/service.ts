@@ -275,14 +275,13 @@ function given(text: string | undefined): string | undefined {
  * where tokens come from a provider, or where no service has made the data directory.
  */
 async function localCredentials(io: Io, options: GlobalOptions): Promise<Credentials> {
-  const { dataDirOf, loadConfig } = await import('./load-config.ts');
-  const config = await loadConfig(io, options);
-  const dataDir = dataDirOf(io, config);
+  const { placeOf } = await import('./load-config.ts');
+  const place = await placeOf(io, options);
+  const { config, dataDir } = place;
   const [email] = config.superadmins;
   if (config.auth.issuer !== null || email === undefined || !existsSync(dataDir)) return {};
-  const { openLocalIssuer } = await import('../identity/local-issuer.ts');
-  const issuer = await openLocalIssuer({ dataDir, clock: io.clock });
-  return { token: await issuer.sign(email, {}, 3600), checkKey: firstCheckKey(config.internal.apiKeys) };
+  const token = await (await io.local()).signToken(place, email, 3600);
+  return { token, checkKey: firstCheckKey(config.internal.apiKeys) };
 }
 
 /** The first key that may ask checks, of entries `key` or `name:scope+scope:key`. */

@@ -54,9 +54,9 @@ async function valuesFor(
   if (named.some((one) => one !== undefined && one !== '')) {
     return { values: await valuesOf(await openService(io, options)), note: null };
   }
-  const { CONFIG_CHECKS, readRawConfig } = await import('./load-config.ts');
+  const { readRawConfig } = await import('./load-config.ts');
   const { toConfig } = await import('../config/config.ts');
-  const config = toConfig(await readRawConfig(io, options), CONFIG_CHECKS);
+  const config = toConfig(await readRawConfig(io, options), await io.configChecks());
   const values = config.effective;
   const differing = await differsFromRunning(io, options, config);
   if (differing === null) return { values, note: null };

@@ -3,7 +3,7 @@ import { usherCommand } from '../base/command.ts';
 import { hasForbiddenCharacters, normalizeEmail, RULES } from '../base/grammar.ts';
 import { reasonOption } from './flags.ts';
 import { withExamples } from './help.ts';
-import { CommandFailed, type Context, type GlobalOptions, print } from './io.ts';
+import { CommandFailed, type Context, type GlobalOptions, type Io, type LocalWork, type Place, print } from './io.ts';
 
 /** As tokens may have it (identity/claims.ts). */
 const MAX_SUBJECT = 255;
@@ -39,8 +39,8 @@ function defineAdd(group: Command, context: Context): void {
       const options = self.optsWithGlobals<WriteOptions & { account?: string }>();
       const email = readEmail(given);
       const account = options.account === undefined ? null : readSubject(options.account);
-      const { add } = await import('./superadmin-database.ts');
-      const added = await add(context.io, options, email, account);
+      const { local, place } = await databaseOf(context.io, options);
+      const added = await local.addSuperadmin(place, email, account, options.reason);
       const named = account === null ? '' : ` The address belongs to the account ${account}.`;
       const text = added ? `${email} is now a SuperAdmin.` : `${email} already was a SuperAdmin.`;
       await print(context, options, { email, added, ...(account === null ? {} : { account }) }, `${text}${named}`);
@@ -59,8 +59,8 @@ function defineRemove(group: Command, context: Context): void {
     .action(async (given: string, _: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<WriteOptions>();
       const email = readEmail(given);
-      const { remove } = await import('./superadmin-database.ts');
-      const removed = await remove(context.io, options, email);
+      const { local, place } = await databaseOf(context.io, options);
+      const removed = await local.removeSuperadmin(place, email, options.reason);
       if (!removed) throw new CommandFailed(`${email} is not a SuperAdmin.`, { code: 'NOT_FOUND' });
       await print(context, options, { email, removed }, `${email} is no longer a SuperAdmin.`);
     });
@@ -73,8 +73,8 @@ function defineList(group: Command, context: Context): void {
     .description('Lists the SuperAdmins, by address.')
     .action(async (_: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
-      const { list } = await import('./superadmin-database.ts');
-      const rows = await list(context.io, options);
+      const { local, place } = await databaseOf(context.io, options);
+      const rows = await local.superadmins(place);
       const lines = rows.map(({ email, active }) => `${email}${active ? '' : ' (inactive)'}`);
       const text =
         lines.length === 0
@@ -83,6 +83,11 @@ function defineList(group: Command, context: Context): void {
       await print(context, options, rows, text);
     });
   withExamples(command, ['usher superadmin list', 'usher superadmin list -o json']);
+}
+
+async function databaseOf(io: Io, options: GlobalOptions): Promise<{ local: LocalWork; place: Place }> {
+  const { placeOf } = await import('./load-config.ts');
+  return { place: await placeOf(io, options), local: await io.local() };
 }
 
 function readEmail(text: string): string {

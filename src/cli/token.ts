@@ -16,22 +16,20 @@ export function defineToken(program: Command, context: Context): void {
     .action(async (email: string, _: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
       const { io } = context;
-      const { dataDirOf, loadConfig } = await import('./load-config.ts');
-      const config = await loadConfig(io, options);
+      const { placeOf } = await import('./load-config.ts');
+      const place = await placeOf(io, options);
+      const { config, dataDir } = place;
       if (config.auth.issuer !== null) {
         throw new CommandFailed(
           `Tokens come from ${config.auth.issuer}: this command makes tokens of a local issuer only.`,
         );
       }
-      const dataDir = dataDirOf(io, config);
       if (!existsSync(dataDir)) {
         throw new CommandFailed(
           `${dataDir} does not exist: start the service once, or set DATA_DIR to its data directory.`,
         );
       }
-      const { openLocalIssuer } = await import('../identity/local-issuer.ts');
-      const issuer = await openLocalIssuer({ dataDir, clock: io.clock });
-      const token = await issuer.sign(email, {}, HOURS * 3600);
+      const token = await (await io.local()).signToken(place, email, HOURS * 3600);
       const expiresAt = new Date(Math.floor(io.clock.now() / 1000 + HOURS * 3600) * 1000).toISOString();
       await print(context, options, { token, expiresAt }, token);
     });

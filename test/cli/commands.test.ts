@@ -23,6 +23,8 @@ const NOTHING: Io = {
   serve: () => Promise.resolve(),
   demo: () => Promise.resolve({}),
   doctor: () => Promise.resolve([]),
+  local: () => Promise.reject(new Error('no work here')),
+  configChecks: () => Promise.resolve([]),
   version: '1.2.3',
   clock: systemClock,
 };

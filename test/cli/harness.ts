@@ -3,8 +3,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CONFIG_CHECKS } from '../../src/app/config-checks.ts';
 import { demonstrate } from '../../src/app/demo.ts';
 import { examine } from '../../src/app/doctor/doctor.ts';
+import { LOCAL } from '../../src/app/local.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Io, Serve } from '../../src/cli/io.ts';
 import { run } from '../../src/cli/program.ts';
@@ -49,6 +51,8 @@ export async function usher(argv: readonly string[], around: Around = {}): Promi
     demo: demonstrate,
     doctor: examine,
     serve: around.serve ?? (() => Promise.reject(new Error('serve was not expected'))),
+    local: () => Promise.resolve(LOCAL),
+    configChecks: () => Promise.resolve(CONFIG_CHECKS),
     version: '1.2.3',
     clock: systemClock,
   };

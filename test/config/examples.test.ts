@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { CONFIG_CHECKS } from '../../src/cli/load-config.ts';
+import { CONFIG_CHECKS } from '../../src/app/config-checks.ts';
 import { ConfigError, toConfig } from '../../src/config/config.ts';
 import { KEYS } from '../../src/config/keys.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { CONFIG_CHECKS } from '../../src/cli/load-config.ts';
+import { CONFIG_CHECKS } from '../../src/app/config-checks.ts';
 import { toConfig } from '../../src/config/config.ts';
 
 /** What needs no systemd; deploy/test/systemd.ts has the rest. */
