@@ -8,7 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { CONFIG_CHECKS } from '../../src/cli/load-config.ts';
+import { CONFIG_CHECKS } from '../../src/app/config-checks.ts';
 import { toConfig } from '../../src/config/config.ts';
 import { KEYS } from '../../src/config/keys.ts';
 import { fileVariables } from '../../src/config/secrets.ts';

@@ -71,7 +71,7 @@ export interface LocalWork {
   ): Promise<{ readonly createdAt: string; readonly usher: string }>;
   /** Gives the database a new history. */
   reincarnate(place: Place, reason: string | undefined): Promise<{ revisions: number; revision: string }>;
-  /** Whether the person was none before. `subject` is the account of their address; null leaves it as it is. */
+  /** Whether the person became one by this. `subject` is the account of their address; null leaves it as it is. */
   addSuperadmin(place: Place, email: string, subject: string | null, reason: string | undefined): Promise<boolean>;
   /** Whether the person was one before. */
   removeSuperadmin(place: Place, email: string, reason: string | undefined): Promise<boolean>;

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { CONFIG_CHECKS } from '../../src/cli/load-config.ts';
+import { CONFIG_CHECKS } from '../../src/app/config-checks.ts';
 import { ConfigError, toConfig } from '../../src/config/config.ts';
 import { startService } from '../cli/harness.ts';
 import { createDatabase } from '../support/postgres.ts';
