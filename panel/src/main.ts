@@ -10,7 +10,15 @@ import { noteRequest } from './api/request-log.ts';
 import { askAhead } from './places/ahead.ts';
 import { preloadView } from './places/views.ts';
 import { type PanelConfig, readConfig } from './session/config.ts';
-import { developmentWay, keptSignIn, peopleToBe, signInAs, takeCode } from './session/development.ts';
+import {
+  askOtherTabs,
+  developmentWay,
+  keptSignIn,
+  peopleToBe,
+  signInAs,
+  takeCode,
+  tellOtherTabs,
+} from './session/development.ts';
 import { ASKED, readKept } from './session/kept.ts';
 import { session, type Token } from './session/session.ts';
 import { listenForKeys } from './shell/keys.ts';
@@ -34,13 +42,27 @@ async function begin(config: PanelConfig, kept: Promise<Token> | null): Promise<
 
 /** The link of the banner signs in at once: as who the tab was before, else as the first SuperAdmin. */
 async function beginForDevelopment(kept: Promise<Token> | null): Promise<void> {
+  tellOtherTabs();
   const code = takeCode();
-  if (code === null) return session.begin(null, null);
+  if (code === null) return await beginAsOtherTab();
   const way = developmentWay(code);
   try {
     session.begin(way, await (kept ?? signInAsFirst(code)));
   } catch {
     // The code is of an earlier start: the page asks for the new one.
+    session.begin(way, null);
+  }
+}
+
+/** As who another tab of this browser is. Without one the page asks for the code. */
+async function beginAsOtherTab(): Promise<void> {
+  const told = await askOtherTabs();
+  if (told === null) return session.begin(null, null);
+  const way = developmentWay(told.code);
+  try {
+    session.begin(way, await signInAs(told.code, told.email));
+  } catch {
+    // The other tab is of an earlier start.
     session.begin(way, null);
   }
 }

@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter';
 import { useWords } from '../words/words.ts';
 import { Badge } from './badge.tsx';
 import css from './page.module.css';
+import { samePath } from './path.ts';
 
 interface PageProps {
   readonly title: string;
@@ -69,11 +70,12 @@ export function useTabInSight(current: string | undefined): RefObject<HTMLElemen
 
 /** Views of one thing, as links: each has an address of its own. */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly [href: string, label: ReactNode])[] }) {
-  const [path] = useLocation();
+  const [shown] = useLocation();
+  const path = samePath(shown);
   // The longest that the address begins with.
   const current = tabs
     .map(([href]) => href)
-    .filter((href) => path === href || path.startsWith(`${href}/`))
+    .filter((href) => path === samePath(href) || path.startsWith(`${samePath(href)}/`))
     .sort((a, b) => b.length - a.length)[0];
   const bar = useTabInSight(current);
   return (

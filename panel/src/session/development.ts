@@ -16,6 +16,45 @@ export interface Person {
 /** Who this tab is, where the browser keeps nothing. */
 let current: string | null = null;
 
+/** Where the tabs of a browser tell each other who they are. Nothing of it is stored. */
+const CHANNEL = 'usher-development';
+/** A tab that is signed in answers sooner; where there is none, somebody waits this long for the page to sign in. */
+const ANSWER_MS = 250;
+
+/** Who a tab is, and the code by which it signed in. */
+interface Told {
+  readonly code: string;
+  readonly email: string;
+}
+
+/** Asks the other tabs; null where none is signed in. A second tab needs no link of its own. */
+export async function askOtherTabs(): Promise<Told | null> {
+  const channel = new BroadcastChannel(CHANNEL);
+  try {
+    return await new Promise<Told | null>((resolve) => {
+      setTimeout(() => resolve(null), ANSWER_MS);
+      channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+        const { code, email } = (data ?? {}) as Partial<Told>;
+        if (typeof code === 'string' && typeof email === 'string') resolve({ code, email });
+      };
+      channel.postMessage('who');
+    });
+  } finally {
+    channel.close();
+  }
+}
+
+/** Answers other tabs for as long as this one lives: with who it is, while it is somebody. */
+export function tellOtherTabs(): void {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+    if (data !== 'who' || told === null) return;
+    channel.postMessage(told);
+  };
+}
+
+let told: Told | null = null;
+
 /** A refusal with the service's words. */
 class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
@@ -64,6 +103,7 @@ export async function signInAs(code: string, email: string): Promise<Token> {
     body: JSON.stringify({ email }),
   });
   current = email;
+  told = { code, email };
   keep('session', 'email', email);
   keep('session', 'code', code);
   return { value: token, expiresAt: Date.parse(expiresAt), email };
@@ -88,6 +128,7 @@ export function developmentWay(code: string): SignInWay {
     again,
     signOut: async () => {
       current = null;
+      told = null;
       keep('session', 'email', null);
     },
   };

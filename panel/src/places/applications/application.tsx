@@ -1,5 +1,5 @@
 import { type ComponentType, lazy, Suspense } from 'react';
-import { Route, Switch } from 'wouter';
+import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Empty, Page, Tabs } from '../../parts/page.tsx';
@@ -86,6 +86,7 @@ export default function Application({ appCode }: { appCode: string }) {
               </Route>
             );
           })}
+          <Route path="/applications/:appCode/:name/*?">{({ name }) => <Renamed name={name} />}</Route>
           <Route>
             <UnknownView />
           </Route>
@@ -93,4 +94,22 @@ export default function Application({ appCode }: { appCode: string }) {
       </Suspense>
     </Page>
   );
+}
+
+/** Views by what their tabs are called, where the address says it in another word. */
+const CALLED: Readonly<Record<string, View>> = {
+  roles: 'matrix',
+  types: 'messages',
+  templates: 'messages',
+  overview: 'overview',
+};
+
+/** What is called so, at the address that it has. */
+function Renamed({ name }: { name: string }) {
+  const [path] = useLocation();
+  const view = CALLED[name];
+  if (view === undefined) return <UnknownView />;
+  const [, place = '', app = '', , ...rest] = path.split('/');
+  const below = view === 'overview' ? [] : [view, ...rest];
+  return <Redirect to={`/${[place, app, ...below].join('/')}${location.search}`} replace />;
 }

@@ -1,4 +1,5 @@
 import { Link, Route, Switch, useLocation } from 'wouter';
+import { samePath } from '../../../parts/path.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../view-props.ts';
 import { Entities } from './entities.tsx';
@@ -19,7 +20,7 @@ export default function Records(props: ViewProps) {
     <div className={css.section}>
       <nav className={css.switcher} aria-label={words.title}>
         {views.map(([href, label]) => (
-          <Link key={href} href={href} aria-current={path === href ? 'page' : undefined}>
+          <Link key={href} href={href} aria-current={samePath(path) === samePath(href) ? 'page' : undefined}>
             {label}
           </Link>
         ))}
