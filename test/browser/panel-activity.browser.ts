@@ -86,8 +86,15 @@ test('opens the draft of an override that was deleted', async () => {
   expect(await page.getByLabel('project.archive', { exact: true }).inputValue()).toBe('allowed');
   await page.getByRole('button', { name: 'Review' }).click();
   await page.getByText('1 decision gained').waitFor();
+  await page.getByLabel('Reason (optional)').fill('Žádost č. 7: 100 %');
   await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
   await page.getByText('The overrides are saved.').waitFor();
+  // The reason stands wherever the change is told, and with the explanation.
+  const question = 'app=atelier&email=ben@example.com&permission=project.archive&resourceType=project&resourceId=1042';
+  for (const view of ['/activity', '/people/ben%40example.com', `/ask/since?${question}`, `/ask?${question}`]) {
+    await panel.go(view);
+    await page.locator('main').getByText('Žádost č. 7: 100 %').first().waitFor();
+  }
   expect(panel.complaints).toEqual([]);
   await panel.close();
 });

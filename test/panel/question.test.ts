@@ -139,7 +139,7 @@ describe('who gave something', () => {
     },
     { at: at(1), actor: 'system', action: 'assignment.created', before: null, after: { role: 'clerk' } },
     { at: at(0), actor: 'cli', action: 'app_admin.added', before: null, after: null },
-  ];
+  ].map((one) => ({ ...one, reason: null }));
 
   test('is the newest record that made it so', () => {
     expect(roleGiven(records, 'boss')?.actor).toBe('user:c@example.com');

@@ -10,6 +10,8 @@ export interface CallOptions {
   readonly ifMatch?: string | undefined;
   /** Write only if nothing concerned has changed since this revision of a dry run. */
   readonly ifRevision?: string | undefined;
+  /** Why it is done, in the words of who does it: kept in the audit. Empty for none. */
+  readonly reason?: string | undefined;
   /** Headers of one operation, such as `accept`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Given each line before the last of an answer in lines (`accept: application/x-ndjson`), as it comes. */
@@ -108,6 +110,7 @@ async function fetchOnce(
     ...(body === null ? {} : { 'content-type': 'application/json' }),
     ...(options.ifMatch === undefined ? {} : { 'if-match': options.ifMatch }),
     ...(options.ifRevision === undefined ? {} : { 'usher-if-revision': options.ifRevision }),
+    ...(options.reason?.trim() ? { 'usher-reason': encodeURIComponent(options.reason.trim()) } : {}),
     ...options.headers,
   };
   const startedAt = Date.now();

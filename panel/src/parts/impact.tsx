@@ -9,6 +9,7 @@ import { Badge, Level } from './badge.tsx';
 import { Dialog } from './dialog.tsx';
 import css from './impact.module.css';
 import { Loading, Problem } from './problem.tsx';
+import { ReasonField } from './reason-field.tsx';
 
 interface ImpactReviewProps<K extends Operation> {
   readonly title: string;
@@ -40,6 +41,7 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
   const { impact, common } = useWords();
   const id = useId();
   const [stale, setStale] = useState(false);
+  const [reason, setReason] = useState('');
   const rehearsal = useQuery({
     queryKey: ['rehearse', id, operation, input, ifMatch],
     queryFn: ({ signal }) => rehearse(operation, input, { signal, ifMatch }),
@@ -67,7 +69,7 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
     const made = await writing.run(async () => {
       try {
         const ifRevision = rehearsal.data?.impact.revision;
-        answered.current = await call(operation, input, { ifMatch, ifRevision, timeoutMs: 120_000 });
+        answered.current = await call(operation, input, { ifMatch, ifRevision, reason, timeoutMs: 120_000 });
         return answered.current;
       } catch (error) {
         // With an ETag the draft itself may be of an older state: that is for the page to say.
@@ -101,6 +103,7 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
       {rehearsal.isPending && <Loading />}
       {rehearsal.isError && <Problem error={asError(rehearsal.error)} onRetry={() => void rehearsal.refetch()} />}
       {rehearsal.isSuccess && <ImpactView impact={rehearsal.data.impact} />}
+      <ReasonField value={reason} onText={setReason} />
     </Dialog>
   );
 }

@@ -118,6 +118,8 @@ export const cs: FrameText = {
     losesEverywhere: 'Ztratí vše ve všech ostatních aplikacích.',
     stale: 'Někdo to mezitím změnil. Toto by vaše změna udělala nyní.',
     confirm: 'Použít',
+    reason: 'Důvod',
+    reasonHint: 'Uchová se u změny pro toho, kdo se zeptá proč.',
     from: 'z',
     to: 'na',
   },

@@ -106,6 +106,8 @@ export const en = {
     losesEverywhere: 'Loses everything in every other application.',
     stale: 'Somebody has changed this since you looked. Here is what your change would do now.',
     confirm: 'Apply',
+    reason: 'Reason',
+    reasonHint: 'Kept with the change, for whoever asks why.',
     from: 'from',
     to: 'to',
   },

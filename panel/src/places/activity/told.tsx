@@ -15,6 +15,7 @@ export function Told({ record, ofApplication = false }: { record: AuditRecord; o
       {pieces.map((piece) => (
         <Said key={piece.key} piece={piece} />
       ))}
+      {record.reason !== null && <q className={css.reason}>{record.reason}</q>}
       {actionOf(record.action).refused && (
         <>
           {' '}

@@ -6,6 +6,7 @@ export interface AuditRecord {
   readonly at: string;
   readonly actor: string;
   readonly action: string;
+  readonly reason: string | null;
   readonly before: unknown;
   readonly after: unknown;
 }
@@ -13,6 +14,7 @@ export interface AuditRecord {
 export interface Given {
   readonly at: string;
   readonly actor: string;
+  readonly reason: string | null;
 }
 
 /** The newest record that gave the role. Records are newest first. */

@@ -143,6 +143,12 @@ function By({ given }: { given: Given | null }) {
     <span className={css.by} title={formats.moment(given.at)}>
       {' '}
       ({ask.rules.given(actor, formats.ago(given.at))})
+      {given.reason !== null && (
+        <>
+          {' '}
+          <q>{given.reason}</q>
+        </>
+      )}
     </span>
   );
 }

@@ -53,7 +53,9 @@ function Records({
   const words = ask.since;
   const nameOf = (record: AuditRecord) => {
     const { refused } = actionOf(record.action);
-    return `${sentenceText(record, activity, true)}${refused ? ` (${activity.refused})` : ''}`;
+    const { reason } = record;
+    const why = reason === null ? '' : ` – ${reason}`;
+    return `${sentenceText(record, activity, true)}${refused ? ` (${activity.refused})` : ''}${why}`;
   };
   const columns: readonly Column<AuditRecord>[] = [
     { title: words.when, cell: ({ at }) => <Time iso={at} />, csv: ({ at }) => at, width: 'minmax(0, 8rem)' },

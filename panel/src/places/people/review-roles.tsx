@@ -9,6 +9,7 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ImpactView } from '../../parts/impact.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { ReasonField } from '../../parts/reason-field.tsx';
 import { useWords } from '../../words/words.ts';
 import css from './dialogs.module.css';
 import { DraftView } from './draft-view.tsx';
@@ -46,6 +47,7 @@ export function ReviewRoles({ email, draft, onBack, onClose }: ReviewRolesProps)
   const { people: words, impact, common, problem } = useWords();
   const id = useId();
   const [stale, setStale] = useState(false);
+  const [reason, setReason] = useState('');
   const made = useRef<Made[]>([]);
   const rehearsed = useQuery({
     queryKey: ['rehearse roles', id],
@@ -65,7 +67,7 @@ export function ReviewRoles({ email, draft, onBack, onClose }: ReviewRolesProps)
         if (made.current.some(({ app }) => app === step.app)) continue;
         const { app, after, etag, impact: shown } = step;
         try {
-          const bound = { ifMatch: etag ?? undefined, ifRevision: shown.revision };
+          const bound = { ifMatch: etag ?? undefined, ifRevision: shown.revision, reason };
           made.current.push({ ...step, bound: undoBound(await write(email, app, after, bound)) });
         } catch (error) {
           if (isStale(error)) {
@@ -113,6 +115,7 @@ export function ReviewRoles({ email, draft, onBack, onClose }: ReviewRolesProps)
           <ImpactView impact={step.impact} />
         </section>
       ))}
+      <ReasonField value={reason} onText={setReason} />
     </Dialog>
   );
 }

@@ -1,0 +1,19 @@
+import { useWords } from '../words/words.ts';
+import { TextField } from './field.tsx';
+
+/** As long as the service keeps one (docs/reference/administration.md#reasons). */
+const MAX_LENGTH = 500;
+
+/** Why rights are given or taken, for whoever asks later. It need not be said. */
+export function ReasonField({ value, onText }: { value: string; onText: (reason: string) => void }) {
+  const { impact: words, common } = useWords();
+  return (
+    <TextField
+      label={`${words.reason} (${common.optional})`}
+      hint={words.reasonHint}
+      value={value}
+      maxLength={MAX_LENGTH}
+      onText={onText}
+    />
+  );
+}
