@@ -32,6 +32,7 @@ const SLOW = [
   'cli/backup',
   'cli/doctor',
   'cli/health',
+  'cli/live-backup',
   'cli/service',
   'cli/signals',
   'cli/start',

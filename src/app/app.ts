@@ -33,6 +33,7 @@ import { changeHistory } from '../persistence/facts/history.ts';
 import { listSource } from '../persistence/facts/lists.ts';
 import { type Failpoints, openDatabase, startFailure } from '../persistence/open.ts';
 import { seedSuperadmins } from '../persistence/people/superadmins.ts';
+import { createBackups } from './backups.ts';
 import { portConnections } from './connection-limits.ts';
 import { createEngine, openDecisionLog } from './decision-log.ts';
 import { gatewayDoors, grpcDoors } from './doors.ts';
@@ -195,6 +196,8 @@ async function build(config: Config, base: Base): Promise<App> {
   const registry = createRegistry();
   // Each process has these; the other registry has the metrics of the database and the gateway.
   const own = createRegistry();
+  const backups = createBackups(config, { database, clock, log, version });
+  closing.defer(() => backups?.close());
   const local = config.auth.issuer === null;
   const localIssuer = local ? await openLocalIssuer({ dataDir: config.dataDir, clock }) : null;
   const localKey = config.internal.apiKeys.length === 0 ? keepLocalKey(config.dataDir, clock) : null;
@@ -355,9 +358,16 @@ async function build(config: Config, base: Base): Promise<App> {
     ownMetrics: () => own.getMetricsAsJSON(),
     publicUrl: () => reached.url,
     start: (first) =>
-      listeners.start(first).catch((error: unknown) => {
-        throw startFailure(config.database.url, error);
-      }),
+      listeners.start(first).then(
+        (addresses) => {
+          // What a first start stores is in the first backup.
+          backups?.start();
+          return addresses;
+        },
+        (error: unknown) => {
+          throw startFailure(config.database.url, error);
+        },
+      ),
     close: () => closing.disposeAsync(),
   };
 }

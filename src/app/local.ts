@@ -16,8 +16,8 @@ export const LOCAL: LocalWork = {
     return await migrate({ url, directUrl, dataDir, clock, log: createLogger('silent') });
   },
   backUp: async ({ dataDir, clock }, backup) => {
-    const { backUp } = await import('../persistence/operations/backup.ts');
-    return await backUp({ dataDir, clock, ...backup });
+    const { backUpAnyway } = await import('../persistence/operations/backup-requests.ts');
+    return await backUpAnyway({ dataDir, clock, ...backup });
   },
   restore: async ({ dataDir, clock }, backup) => {
     const { restore } = await import('../persistence/operations/backup.ts');

@@ -13,7 +13,7 @@ export function defineBackup(program: Command, context: Context): void {
     .command('backup <file>')
     .summary('write the embedded database into a file')
     .description(
-      'Writes the embedded database into a file. Stop the service first. A PostgreSQL is backed up by its own tools: docs/operations/backup.md.',
+      'Writes the embedded database into a file, also while the service runs. A PostgreSQL is backed up by its own tools: docs/operations/backup.md.',
     )
     .option('--force', 'replace the file if it exists')
     .action(async (name: string, _: FileOptions, self: Command) => {

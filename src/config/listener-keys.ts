@@ -191,6 +191,22 @@ export const LISTENERS_AND_DATABASE = {
     about:
       'Whether policy writes share one wait for the disk and the synchronous standby, instead of one after the other. PostgreSQL only; best the same for all instances: [guides/postgresql.md](../guides/postgresql.md#many-policy-writes).',
   }),
+  'backup.everyHours': key(kind.whole(1, 8760), {
+    default: null,
+    otherwise: 'none are made by themselves',
+    about:
+      'How often a backup of the embedded database is made while the service runs: [backup.md](backup.md#on-a-schedule).',
+  }),
+  'backup.keep': key(kind.whole(1, 10_000), {
+    default: 7,
+    about: 'The newest backups of the schedule that are kept; older ones are removed.',
+  }),
+  'backup.dir': key(kind.filledText, {
+    example: '/var/backups/usher',
+    default: null,
+    otherwise: '`{dataDir}/backups`',
+    about: 'Where backups of the schedule are written; best on another disk.',
+  }),
   'database.migrateOnStart': key(kind.flag, {
     default: (before) => !before.production || before['database.url'] === null,
     otherwise: 'true outside production and for the embedded database',

@@ -72,6 +72,8 @@ export interface AuditEntry {
 export interface Database {
   /** `pglite` is one connection on this process's event loop: bulk work goes in statements of at most 1,000 rows. */
   readonly kind: 'postgresql' | 'pglite';
+  /** Of an embedded database: its files as a compressed archive, of one moment, and its migrations. */
+  readonly dump?: (() => Promise<{ archive: Blob; migrations: string[] }>) | undefined;
   /** The engine's reads; on connections of their own, so that slow writers never hold up a check. */
   readonly facts: FactsSource;
   /** Replicas that may answer them, null for none; on connections of their own. */

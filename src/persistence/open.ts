@@ -86,6 +86,8 @@ interface Opened {
   durable?: ClientPool | undefined;
   /** The names of the applied migrations, read without the ORM's connections. */
   applied(): Promise<string[]>;
+  /** Of an embedded database. */
+  dump?: () => Promise<Blob>;
   close(): Promise<void>;
 }
 
@@ -118,6 +120,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     kind: opened.kind,
     facts: opened.facts,
     replica: opened.replica,
+    dump: dumpOf(opened),
     barrier: early ? (barrier?.counters ?? null) : null,
     inboxSignals: opened.inboxSignals,
     read: (fn) => transactions.read(fn),
@@ -131,6 +134,14 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       stopAnalyzing();
       await within(clock, CLOSE_MS, close());
     },
+  };
+}
+
+function dumpOf({ dump, applied }: Opened): Database['dump'] {
+  if (dump === undefined) return undefined;
+  return async () => {
+    const migrations = await applied();
+    return { archive: await dump(), migrations };
   };
 }
 
@@ -257,6 +268,7 @@ async function openMigratedDirectory(
       replica: null,
       notify: () => undefined,
       inboxSignals: noSignals,
+      dump: () => embedded.dump(),
       applied: async () => (await embedded.query<{ name: string }>(APPLIED_SQL, [])).map((row) => row.name),
       close: async () => {
         await embedded.close();

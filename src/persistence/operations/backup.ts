@@ -20,7 +20,7 @@ const FORMAT_VERSION = 1;
 const MAX_LINE = 16_384;
 const NEWLINE = 10;
 
-const Description = z.object({
+export const Description = z.object({
   format: z.literal(FORMAT),
   formatVersion: z.int(),
   /** The version of Usher that made it. */
@@ -32,9 +32,9 @@ const Description = z.object({
   bytes: z.int().nonnegative(),
   sha256: z.string(),
 });
-type Description = z.output<typeof Description>;
+export type Description = z.output<typeof Description>;
 
-interface BackupOptions {
+export interface BackupOptions {
   readonly dataDir: string;
   /** An absolute path. */
   readonly file: string;
@@ -55,21 +55,34 @@ export async function backUp({
   if (existsSync(file) && !force) throw new Refused(`${file} exists already; --force replaces it.`);
   const held = holdDirectory(dataDir);
   try {
-    const { archive, migrations } = await dumped(held.database, clock);
-    const described = {
-      format: FORMAT,
-      formatVersion: FORMAT_VERSION,
-      usher,
-      createdAt: new Date(clock.now()).toISOString(),
-      migrations,
-      bytes: archive.size,
-      sha256: await digestOf(archive),
-    } as const;
-    await writeWhole(file, new Blob([`${JSON.stringify(described)}\n`, archive]));
-    return described;
+    return await writeBackup(file, await dumped(held.database, clock), { clock, usher });
   } finally {
     held.release();
   }
+}
+
+/** Writes what a database dumped, whole or not at all. Rejects with the error of the file system. */
+export async function writeBackup(
+  file: string,
+  { archive, migrations }: { archive: Blob; migrations: string[] },
+  { clock, usher }: { clock: Pick<Clock, 'now'>; usher: string },
+): Promise<Description> {
+  const described = {
+    format: FORMAT,
+    formatVersion: FORMAT_VERSION,
+    usher,
+    createdAt: new Date(clock.now()).toISOString(),
+    migrations,
+    bytes: archive.size,
+    sha256: await digestOf(archive),
+  } as const;
+  await writeWhole(file, new Blob([`${JSON.stringify(described)}\n`, archive]));
+  return described;
+}
+
+/** A copy of a backup, whole or not at all. */
+export async function copyBackup(from: string, to: string): Promise<void> {
+  await writeWhole(to, await openAsBlob(from));
 }
 
 /**
