@@ -6,7 +6,7 @@ export function hasMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null;
 }
 
-/** None of what has none. */
+/** Empty for a value without members. */
 export function membersOf(value: unknown): Members {
   return hasMembers(value) ? value : {};
 }
