@@ -11,13 +11,14 @@ import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findProfile } from '../persistence/directory/profiles.ts';
 import {
-  findRoleId,
+  findRoleIds,
   findUserIds,
   findUsersInOrder,
   type MembershipRow,
   type PeopleOrder,
   type PersonPlace,
   readMemberships,
+  readRolesOf,
   readUsers,
   rolesGranting,
   setBlocked,
@@ -37,15 +38,18 @@ export interface UserQuery {
   active: boolean | null;
   /** Users of this application. With a permission of it, everybody to whom it is allowed. */
   appCode: string | null;
-  /** The code of a role of that application: its holders. */
-  role: string | null;
+  /** Codes of roles of that application: the holders of any. */
+  roles: readonly string[] | null;
   /** The code of a permission of that application: those whom a check without a resource allows. */
   permission: string | null;
   /** Whether only inactive people who still hold something are wanted. */
   orphan: boolean;
 }
 
-interface UserPage<Place = number> extends Page<UserRow, Place> {
+/** A user of a list; with the roles held in the application that was asked about. */
+export type ListedUser = UserRow & { roles?: readonly string[] };
+
+interface UserPage<Place = number> extends Page<ListedUser, Place> {
   /** Whether the reader is a SuperAdmin; only they learn who else is one. */
   readonly bySuperadmin: boolean;
 }
@@ -77,10 +81,10 @@ export class Users {
    */
   list(reader: string, query: UserQuery, page: PageQuery): Promise<UserPage> {
     return this.#database.read(async (tx) => {
-      const { bySuperadmin, filter, shown } = await seenBy(tx, reader, query);
+      const { bySuperadmin, filter, shown, app } = await seenBy(tx, reader, query);
       if (filter === null) return { bySuperadmin, items: [], next: null };
       const { ids, behind } = await findUserIds(tx, filter, oneMore(page));
-      const rows = await readUsers(tx, ids, shown);
+      const rows = await withRoles(tx, await readUsers(tx, ids, shown), app);
       return { bySuperadmin, ...pageOf(rows, page, behind) };
     });
   }
@@ -92,16 +96,13 @@ export class Users {
     { order, limit, after }: { order: PeopleOrder; limit: number; after: PersonPlace | null },
   ): Promise<UserPage<PersonPlace>> {
     return this.#database.read(async (tx) => {
-      const { bySuperadmin, filter, shown } = await seenBy(tx, reader, query);
+      const { bySuperadmin, filter, shown, app } = await seenBy(tx, reader, query);
       if (filter === null) return { bySuperadmin, items: [], next: null };
       const page = { order, apps: shown, limit: limit + 1, after };
       const { places, behind } = await findUsersInOrder(tx, filter, page);
       const onPage = places.slice(0, limit);
-      const rows = await readUsers(
-        tx,
-        onPage.map(({ id }) => id),
-        shown,
-      );
+      const ids = onPage.map(({ id }) => id);
+      const rows = await withRoles(tx, await readUsers(tx, ids, shown), app);
       const byId = new Map(rows.map((row) => [row.id, row]));
       const items = onPage.flatMap(({ id }) => byId.get(id) ?? []);
       return { bySuperadmin, items, next: places.length > limit ? (onPage.at(-1) ?? null) : behind };
@@ -209,11 +210,13 @@ interface Seen {
   filter: UserFilter | null;
   /** The applications (ids) whose logins the reader sees; null: all. */
   shown: readonly number[] | null;
+  /** The one application that is asked about. */
+  app?: number;
 }
 
 /** The query over what the reader may see. */
 async function seenBy(tx: Tx, reader: string, query: UserQuery): Promise<Seen> {
-  const { search, active, appCode, role, permission, orphan } = query;
+  const { search, active, appCode, roles, permission, orphan } = query;
   const sight = await sightIn(tx, reader, appCode);
   const apps = seenIds(sight, appCode);
   const bySuperadmin = sight.superadmin;
@@ -222,13 +225,24 @@ async function seenBy(tx: Tx, reader: string, query: UserQuery): Promise<Seen> {
   // What a hidden application gives does not make an orphan, nor does being a SuperAdmin, which only SuperAdmins see.
   if (orphan) filter.orphansOf = shown;
   const [app] = appCode === null ? [] : (apps ?? []);
-  if (app !== undefined && role !== null) {
-    const id = await findRoleId(tx, app, role);
-    if (id === undefined) return { bySuperadmin, filter: null, shown };
-    filter.role = id;
+  if (app !== undefined && roles !== null) {
+    const ids = await findRoleIds(tx, app, roles);
+    if (ids.length === 0) return { bySuperadmin, filter: null, shown, app };
+    filter.roles = ids;
   }
   if (app !== undefined && permission !== null) filter.allowedBy = await rolesGranting(tx, app, permission);
-  return { bySuperadmin, filter, shown };
+  return { bySuperadmin, filter, shown, ...(app === undefined ? {} : { app }) };
+}
+
+/** Each with the roles held in the application; as they are where none is asked about. */
+async function withRoles(tx: Tx, rows: UserRow[], app: number | undefined): Promise<ListedUser[]> {
+  if (app === undefined) return rows;
+  const held = await readRolesOf(
+    tx,
+    rows.map(({ id }) => id),
+    app,
+  );
+  return rows.map((row) => ({ ...row, roles: held.get(row.id) ?? [] }));
 }
 
 /** The ids of the applications that the reader may see, or of the one that they ask about; null: of all. */

@@ -131,6 +131,27 @@ describe('people of an application', () => {
     });
   });
 
+  test('stand with their roles, are filtered by several, and sorted by the last login', async () => {
+    await inView('people', async (page) => {
+      const row = (email: string) => page.getByRole('row').filter({ hasText: email });
+      await row('ben@example.com').getByText('designer', { exact: true }).waitFor();
+      const filter = page.getByLabel('Role', { exact: true });
+      await filter.selectOption('accountant');
+      await filter.selectOption('guest');
+      await page.waitForURL('**role=accountant%2Cguest**');
+      await row('ben@example.com').waitFor({ state: 'detached' });
+      await row('eva@client.example').getByText('guest', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Without the filter guest' }).click();
+      await row('eva@client.example').waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Without the filter accountant' }).click();
+      await page.getByLabel('Order').selectOption('lastLoginAt');
+      await row('ben@example.com').waitFor();
+      expect(await page.getByText('active', { exact: true }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Roles of ben@example.com' }).click();
+      await page.getByRole('dialog', { name: 'Roles of ben@example.com' }).waitFor();
+    });
+  });
+
   test('have their roles changed by keyboard, and a choice survives a change by somebody else', async () => {
     await inView(
       'people?edit=dan@example.com',

@@ -36,7 +36,7 @@ export const READING: readonly string[] = [
   'button Compare two roles',
   'button Save as file',
   'button Start again from the example',
-  'button Active',
+  'button Enabled',
   'button Inactive*',
   'button Everybody',
   'button * Failed',

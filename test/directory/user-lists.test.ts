@@ -85,6 +85,27 @@ for (const kind of KINDS) {
       expect(await listed(registry.as('olga'), 'appCode=shop&role=clerk&sort=email')).toEqual(['gone-clerk', 'sam']);
     });
 
+    test('a filter by several roles lists the holders of any, each once', async () => {
+      expect(await listed(root, 'appCode=billing&role=payer,nothing&sort=email')).toEqual(['ben', 'idle']);
+      expect((await listed(root, 'appCode=billing&role=reader,payer')).sort()).toEqual(['ben', 'cid', 'gone-reader']);
+      expect(await listed(root, 'appCode=billing&role=payer,unknown')).toEqual(['ben']);
+      const many = Array.from({ length: 21 }, (_, at) => `r${at}`).join(',');
+      for (const role of [many, ',', 'reader,']) {
+        expect(outcome(await root.get(`/api/users?appCode=billing&role=${role}`))).toEqual([400, 'VALIDATION_FAILED']);
+      }
+    });
+
+    test('people of one application are listed with the roles that they hold there, and elsewhere without', async () => {
+      await world();
+      for (const sort of ['', '&sort=email']) {
+        const { body } = await registry.as('nora').get(`/api/users?appCode=billing${sort}`);
+        const held = Object.fromEntries(body.data.map(({ email, roles }: Record<string, unknown>) => [email, roles]));
+        expect([held['ben@example.com'], held['nora@example.com']]).toEqual([['payer', 'reader'], []]);
+      }
+      const { body } = await root.get('/api/users?limit=1');
+      expect(body.data[0]).not.toHaveProperty('roles');
+    });
+
     test('a filter by permission lists exactly the subjects of the permission', async () => {
       await world();
       for (const [app, permission] of [

@@ -1,7 +1,7 @@
 /** Users for administrators, and what users may administer themselves (docs/reference/administration.md#users). */
 
 import { z } from 'zod';
-import type { MembershipRow, PeopleOrder, PersonPlace, UserQuery, UserRow } from '../../directory/users.ts';
+import type { ListedUser, MembershipRow, PeopleOrder, PersonPlace, UserQuery } from '../../directory/users.ts';
 import { Level } from '../../engine/types.ts';
 import { codeResponse } from '../route/envelopes.ts';
 import {
@@ -45,10 +45,18 @@ const User = record('User', {
   brand: z.string().nullable(),
   createdAt: timestamp,
   lastLoginAt: timestamp.nullable(),
+  roles: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'The roles that the person holds in `appCode`, where that is asked about.' }),
 });
 
-function toJson({ superadmin, ...row }: UserRow, bySuperadmin: boolean): z.input<typeof User> {
-  return { ...row, ...(bySuperadmin ? { isSuperAdmin: superadmin } : {}) };
+function toJson({ superadmin, roles, ...row }: ListedUser, bySuperadmin: boolean): z.input<typeof User> {
+  return {
+    ...row,
+    ...(roles === undefined ? {} : { roles: [...roles] }),
+    ...(bySuperadmin ? { isSuperAdmin: superadmin } : {}),
+  };
 }
 
 const LIST = 'users';
@@ -60,13 +68,23 @@ const Place = z.union([
   z.tuple([z.literal('lastLoginAt'), timestamp.nullable(), id]),
 ]);
 
+/** Of a filter. */
+const MAX_ROLES = 20;
+
 const UsersQuery = z
   .strictObject({
     ...orderedPageParams(LIST, Place),
     q: search,
     active: flagParam.optional().meta({ description: 'Only active users, or only inactive ones.' }),
     appCode: applicationCode.optional().meta({ description: 'Only users of this application.' }),
-    role: roleCode.optional().meta({ description: 'Only holders of this role of `appCode`: its code.' }),
+    role: z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(roleCode).max(MAX_ROLES))
+      .optional()
+      .meta({
+        description: 'Only holders of this role of `appCode`: its code. Several with commas between: holders of any.',
+      }),
     permission: permissionCode.optional().meta({
       description:
         'Everybody to whom this permission of `appCode` is allowed without a resource: its code. Administrators of the application and SuperAdmins are included.',
@@ -96,8 +114,8 @@ function keyOf(order: PeopleOrder, { key, id: person }: PersonPlace) {
 }
 
 function filterOf(query: z.output<typeof UsersQuery>): UserQuery {
-  const { q, active = null, appCode = null, role = null, permission = null, orphan } = query;
-  return { search: q, active, appCode, role, permission, orphan: orphan !== undefined };
+  const { q, active = null, appCode = null, role: roles = null, permission = null, orphan } = query;
+  return { search: q, active, appCode, roles, permission, orphan: orphan !== undefined };
 }
 
 const listUsers = defineRoute({

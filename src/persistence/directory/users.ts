@@ -41,8 +41,8 @@ export interface UserFilter {
   active: boolean | null;
   /** Only users of one of these applications (ids); null: everybody. */
   apps: readonly number[] | null;
-  /** Only holders of this role in the one application of `apps`. */
-  role?: number;
+  /** Only holders of one of these roles in the one application of `apps`. */
+  roles?: readonly number[];
   /** Only people to whom a permission of that one application is allowed: active SuperAdmins, its administrators, and holders of these roles. */
   allowedBy?: readonly number[];
   /** Only inactive people who still hold something in these applications; null: in any, or as a SuperAdmin. */
@@ -74,12 +74,12 @@ export async function findUsersInOrder(tx: Tx, filter: UserFilter, page: Ordered
 }
 
 /** Null for a filter that nobody can match. */
-function peopleOf({ search, active, apps, role, allowedBy, orphansOf, emailPrefix }: UserFilter): PeopleFilter | null {
+function peopleOf({ search, active, apps, roles, allowedBy, orphansOf, emailPrefix }: UserFilter): PeopleFilter | null {
   const activity = new Set([active, allowedBy && true, orphansOf === undefined ? null : false]);
   if (activity.has(true) && activity.has(false)) return null;
   const groups: Members[] = [];
   // The smaller group first: it is the one that is read, member by member.
-  if (role !== undefined) groups.push({ tables: ['user_role'], apps, roles: [role] });
+  if (roles !== undefined) groups.push({ tables: ['user_role'], apps, roles });
   if (allowedBy !== undefined)
     groups.push({ tables: ['user_role', 'app_admin'], apps, roles: allowedBy, superadmins: true });
   if (groups.length === 0 && apps !== null) groups.push({ tables: MEMBERSHIPS, apps });
@@ -89,15 +89,15 @@ function peopleOf({ search, active, apps, role, allowedBy, orphansOf, emailPrefi
   return { search, active: state, members, also, ...(emailPrefix === undefined ? {} : { emailPrefix }) };
 }
 
-/** The id of a role of the application; undefined for an unknown code. */
-export async function findRoleId({ kysely }: Tx, app: number, code: string): Promise<number | undefined> {
-  const row = await kysely
+/** The ids of roles of the application; without those of unknown codes. */
+export async function findRoleIds({ kysely }: Tx, app: number, codes: readonly string[]): Promise<number[]> {
+  const rows = await kysely
     .selectFrom('role')
     .select('id')
     .where('applicationId', '=', app)
-    .where('code', '=', code)
-    .executeTakeFirst();
-  return row?.id;
+    .where('code', 'in', codes)
+    .execute();
+  return rows.map(({ id }) => id);
 }
 
 /** The ids of the roles of the application that grant the permission at any level; none for an unknown code. */
@@ -137,6 +137,23 @@ export async function readUsers(tx: Tx, ids: readonly number[], apps: readonly n
   if (ids.length === 0) return [];
   await planByIndex(tx);
   return await USERS.rows(tx, ids, apps);
+}
+
+/** $1 ids, $2 an application. */
+const ROLES_OF = new Prepared<{ id: number; roles: string[] }>(
+  'roles_of',
+  `
+    select u.id, array(select r.code from user_role h join role r on r.id = h.role_id
+        where h.application_id = $2 and h.person_id = u.id order by r.code) as roles
+    from unnest($1::bigint[]) as u (id)`,
+);
+
+/** The codes of the roles that each of these people holds in the application, sorted. */
+export async function readRolesOf(tx: Tx, ids: readonly number[], app: number): Promise<ReadonlyMap<number, string[]>> {
+  if (ids.length === 0) return new Map();
+  await planByIndex(tx);
+  const rows = await ROLES_OF.rows(tx, ids, app);
+  return new Map(rows.map(({ id, roles }) => [id, roles]));
 }
 
 /** A person's memberships, by application code; among `apps`, or all where it is null. */

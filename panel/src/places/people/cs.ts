@@ -13,7 +13,7 @@ export const people: typeof en = {
   addWhy: 'Adresa tu nemusí být známá: dejte jí roli a osoba ji bude mít od prvního přihlášení.',
   open: 'Otevřít',
   show: 'Zobrazit',
-  views: { everybody: 'Všichni', active: 'Aktivní', inactive: 'Neaktivní', orphans: 'Neaktivní, ale s právy' },
+  views: { everybody: 'Všichni', active: 'Povolení', inactive: 'Neaktivní', orphans: 'Neaktivní, ale s právy' },
   viewsWhy: {
     everybody: 'Všechny známé adresy',
     active: 'Lidé, kterým lze něco povolit',
@@ -33,7 +33,7 @@ export const people: typeof en = {
   lastLogin: 'Poslední přihlášení',
   since: 'Známo od',
   states: {
-    active: 'aktivní',
+    active: 'povolený účet',
     blocked: 'zablokován(a)',
     blockedWhy: 'Správce tuto osobu zablokoval: vše je zakázáno.',
     inactive: 'neaktivní',

@@ -12,7 +12,7 @@ export const people = {
   addWhy: 'An address need not be known here: give it a role, and the person has it at the first sign-in.',
   open: 'Open',
   show: 'Show',
-  views: { everybody: 'Everybody', active: 'Active', inactive: 'Inactive', orphans: 'Inactive, still with grants' },
+  views: { everybody: 'Everybody', active: 'Enabled', inactive: 'Inactive', orphans: 'Inactive, still with grants' },
   viewsWhy: {
     everybody: 'All known addresses',
     active: 'People who may be allowed something',
@@ -27,7 +27,7 @@ export const people = {
   lastLogin: 'Last login',
   since: 'Known since',
   states: {
-    active: 'active',
+    active: 'enabled',
     blocked: 'blocked',
     blockedWhy: 'An administrator has blocked this person: everything is denied.',
     inactive: 'inactive',

@@ -30,6 +30,7 @@ export default function People({ appCode, application, mayEdit }: ViewProps) {
   const { values, set } = useFilters(FILTERS);
   const { q, role, permission } = values;
   const sort = sortOf(values.sort);
+  const wanted = role.split(',').filter((code) => code !== '');
   const roles = useRead('GET /api/applications/{appCode}/roles', { path: { appCode } });
   const permissions = useRead('GET /api/applications/{appCode}/permissions', { path: { appCode } });
   const listed = useList('GET /api/users', { query: { appCode, q, role, permission, sort } });
@@ -38,18 +39,16 @@ export default function People({ appCode, application, mayEdit }: ViewProps) {
   const [taking, setTaking] = useState(false);
   useAction(mayEdit ? words.add : null, () => setAdding([]));
   const emails = [...chosen].map(String);
-  const taken = roles.data?.data.find(({ code }) => code === role);
+  const taken = roles.data?.data.find(({ code }) => wanted.length === 1 && code === wanted[0]);
   const columns = columnsOf(useWords(), mayEdit ? (email) => set({ edit: email }) : null);
   return (
     <>
       <Toolbar>
         <SearchField label={words.search} value={q} onText={(text) => set({ q: text })} />
-        <SelectField
-          bare
-          label={common.role}
-          value={role}
-          options={[['', words.anyRole], ...(roles.data?.data ?? []).map(({ code }) => [code, code] as const)]}
-          onText={(text) => set({ role: text })}
+        <RoleFilter
+          codes={(roles.data?.data ?? []).map(({ code }) => code)}
+          chosen={wanted}
+          onChosen={(codes) => set({ role: codes.join(',') })}
         />
         <SelectField
           bare
@@ -125,6 +124,45 @@ export default function People({ appCode, application, mayEdit }: ViewProps) {
   );
 }
 
+/** Roles that stand in a row; the others are counted. */
+const CHIPS = 3;
+
+interface RoleFilterProps {
+  readonly codes: readonly string[];
+  readonly chosen: readonly string[];
+  readonly onChosen: (codes: readonly string[]) => void;
+}
+
+/** Holders of a role, or of any of several: each that is chosen is taken away by a press. */
+function RoleFilter({ codes, chosen, onChosen }: RoleFilterProps) {
+  const { applications, common } = useWords();
+  const words = applications.people;
+  const left = codes.filter((code) => !chosen.includes(code));
+  return (
+    <span className={css.filter}>
+      <SelectField
+        bare
+        label={common.role}
+        value=""
+        options={[
+          ['', chosen.length === 0 ? words.anyRole : words.orRole],
+          ...left.map((code) => [code, code] as const),
+        ]}
+        onText={(code) => code !== '' && onChosen([...chosen, code])}
+      />
+      {chosen.map((code) => (
+        <Button
+          key={code}
+          aria-label={words.without(code)}
+          onClick={() => onChosen(chosen.filter((one) => one !== code))}
+        >
+          {code} ×
+        </Button>
+      ))}
+    </span>
+  );
+}
+
 function columnsOf(
   { applications: { people: words }, common }: ReturnType<typeof useWords>,
   onEdit: ((email: string) => void) | null,
@@ -151,19 +189,26 @@ function columnsOf(
       width: '9rem',
       wide: true,
     },
-    ...(onEdit === null
-      ? []
-      : [
-          {
-            title: words.roles,
-            cell: ({ email }: Person) => (
-              <Button kind="quiet" aria-label={words.editOf(email)} onClick={() => onEdit(email)}>
-                {words.edit}
-              </Button>
-            ),
-            width: '5.5rem',
-          },
-        ]),
+    {
+      title: words.roles,
+      cell: ({ email, roles = [] }) => (
+        <span className={css.held}>
+          {roles.slice(0, CHIPS).map((code) => (
+            <Badge key={code} title={code}>
+              {code}
+            </Badge>
+          ))}
+          {roles.length > CHIPS && <Badge title={roles.slice(CHIPS).join(', ')}>+{roles.length - CHIPS}</Badge>}
+          {onEdit !== null && (
+            <Button kind="quiet" aria-label={words.editOf(email)} onClick={() => onEdit(email)}>
+              {words.edit}
+            </Button>
+          )}
+        </span>
+      ),
+      csv: ({ roles = [] }) => roles.join(' '),
+      width: 'minmax(6rem, 1.4fr)',
+    },
   ];
 }
 
