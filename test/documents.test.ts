@@ -90,7 +90,7 @@ describe('the documents', () => {
     const rooms = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
     const roots = FOLDERS.map((name) => name.replace('.', String.raw`\.`)).join('|');
     const sources = rooms.map(({ name }) => name).join('|');
-    const named = new RegExp(`^(?:(?:${roots})/[\\w./-]*[\\w-]|(?:${sources}|engine/grpc)/[\\w./-]*\\.(?:ts|js))$`);
+    const named = new RegExp(`^(?:(?:${roots})/[\\w./-]*[\\w-]|(?:${sources})/[\\w./-]*[\\w-])$`);
     const found = DOCUMENTS.flatMap((document) =>
       [...prose(document).matchAll(/`([^`\n]+)`/g)]
         .flatMap(([, text = '']) => text.split(/[\s,;:]+/))
@@ -99,6 +99,15 @@ describe('the documents', () => {
     );
     expect(found.length).toBeGreaterThan(400);
     expect(found.filter(({ document, word }) => !exists(word, document))).toEqual([]);
+  });
+
+  test('the tree of docs/architecture.md says what kind each folder of tests is', () => {
+    const tree = read('docs/architecture.md').match(/^test\/[\s\S]*?^panel\//m)?.[0] ?? '';
+    const named = [...tree.matchAll(/([\w-]+)\//g)].map(([, name]) => name);
+    const rooms = [...readdirSync(join(ROOT, 'src')), ...FOLDERS];
+    const folders = readdirSync(join(ROOT, 'test'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    const unnamed = folders.map(({ name }) => name).filter((name) => !named.includes(name) && !rooms.includes(name));
+    expect(unnamed).toEqual([]);
   });
 
   test('the table of docs/evidence/mutants.md matches the existing mutants and tests', () => {
