@@ -143,6 +143,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   'web-push': ['delivery'],
   liquidjs: ['notifications'],
   'html-to-text': ['notifications'],
+  'sanitize-html': ['brands'],
   // Access tokens of mail accounts are asked for where they are used.
   'openid-client': ['provider', 'delivery'],
   undici: ['outbound'],

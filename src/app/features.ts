@@ -93,7 +93,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const { pushSubscriptions, bell, worker, loop } = buildDelivery({ ...options, ...mail });
   const events = new ProviderEvents(options);
   const refusedMails = new RefusedMails({ ...options, secret });
-  const brands = new Brands({ database, sealing, senders, mailer, tokenPolicy });
+  const brands = new Brands({ database, sealing, senders, mailer, tokenPolicy, publicUrl: options.publicUrl });
   const sendByBrand = brands.sendBy.bind(brands);
   const limit = createRateLimit(TESTS_A_MINUTE);
   const { services, renderer } = buildNotifications({ ...options, unsubscriptions, bell, sendByBrand, limit });

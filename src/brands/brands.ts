@@ -21,7 +21,9 @@ import {
   makeDefault,
   updateBrand,
 } from '../persistence/brands/brands.ts';
+import { findImage, keepImage, type StoredImage } from '../persistence/brands/images.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { readImage } from './images.ts';
 import type { Sealing } from './sealing.ts';
 import type { Senders } from './senders.ts';
 import { type SmtpInput, type SmtpRules, shownSmtp, smtpChange, smtpFailed } from './smtp.ts';
@@ -41,6 +43,8 @@ interface BrandsOptions {
   mailer: Mailer;
   /** Where a brand's access tokens may be fetched. */
   tokenPolicy: Policy;
+  /** Where people reach this service, without a path. */
+  publicUrl: () => string;
 }
 
 /** The columns that a request sets as they stand in it. */
@@ -66,8 +70,10 @@ export class Brands {
   readonly #senders: Senders;
   readonly #mailer: Mailer;
   readonly #smtpRules: SmtpRules;
+  readonly #publicUrl: () => string;
 
-  constructor({ database, sealing, senders, mailer, tokenPolicy }: BrandsOptions) {
+  constructor({ database, sealing, senders, mailer, tokenPolicy, publicUrl }: BrandsOptions) {
+    this.#publicUrl = publicUrl;
     this.#database = database;
     this.#smtpRules = { sealing, tokenUrlProblem: (url) => tokenUrlProblem(url, tokenPolicy) };
     this.#senders = senders;
@@ -122,6 +128,33 @@ export class Brands {
       }
       return { result: after, scopes: [] };
     });
+  }
+
+  /** Keeps the image, and makes it the brand's; null: none. UNSUPPORTED_MEDIA_TYPE for what is no image of that type. */
+  async setImage(
+    id: number,
+    field: 'logoUrl' | 'iconUrl',
+    upload: { bytes: Buffer; media: string } | null,
+    by: By,
+  ): Promise<Committed<BrandRow>> {
+    const image = upload === null ? null : await readImage(upload.bytes, upload.media);
+    const about = { app: null, action: 'brand.changed', guard: GUARD };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      await lockBrands(tx);
+      const before = present(await lockBrand(tx, id));
+      if (image !== null) await keepImage(tx, image);
+      const url = image === null ? null : `${this.#publicUrl()}/media/${image.name}`;
+      const after = await this.#write(tx, before, { [field]: url });
+      if (after !== before) audit({ subject: before.slug, before: words(before), after: words(after) });
+      return { result: after, scopes: [] };
+    });
+  }
+
+  /** NOT_FOUND for a name that nothing was uploaded under, or that no brand has shown for 90 days. */
+  async image(name: string): Promise<StoredImage> {
+    const found = await this.#database.read((tx) => findImage(tx, name));
+    if (found === undefined) throw new UsherError('NOT_FOUND', 'There is no image at this path.');
+    return found;
   }
 
   /** BRAND_IN_USE for the default brand, and while a user or an organization uses it. */

@@ -12,6 +12,7 @@ import { applicationRoutes } from './routes/applications.ts';
 import { assignmentRoutes } from './routes/assignments.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { authzenRoutes } from './routes/authzen.ts';
+import { brandImageRoutes } from './routes/brand-images.ts';
 import { brandLookRoutes } from './routes/brand-looks.ts';
 import { brandRoutes } from './routes/brands.ts';
 import { checkRoutes } from './routes/checks.ts';
@@ -102,6 +103,7 @@ export function gatewayRoutes(
     ...nativeEventRoutes, //  /api/idp/events, /api/idp/admin/actions/setup
     ...reconciliationRoutes, // /api/idp/reconcile
     ...brandRoutes(config.production), //     /api/admin/brands…
+    ...brandImageRoutes, //   /api/admin/brands/:id/{logo,icon}, /media/:name
     ...brandLookRoutes, //    /api/brands, /api/admin/brands/:id/preview
     ...providerMailRoutes, // /api/idp/notifications/email
     ...refusedMailRoutes, //  /api/idp/admin/mails…

@@ -16,6 +16,7 @@ const BY_PATH: ReadonlyMap<string, Surface> = new Map([
   ['/dev/mail', 'panel'],
   ['/dev/mail/:id', 'panel'],
   ['/dev/sign-in', 'panel'],
+  ['/media/:name', 'people'],
   ['/api/idp/health', 'people'],
   ['/api/idp/discovery', 'people'],
   ['/api/idp/login', 'people'],

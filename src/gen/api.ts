@@ -92,6 +92,8 @@ export type UserDetail = { "id": number; "email": string; "firstName": string | 
 /** Requests and answers by method and path. `out` is the payload without its envelope. */
 export interface Api {
   'DELETE /api/admin/brands/{id}': { path: { "id": string }; query: {  }; body: undefined; out: undefined; paged: false };
+  'DELETE /api/admin/brands/{id}/icon': { path: { "id": string }; query: {  }; body: undefined; out: Brand; paged: false };
+  'DELETE /api/admin/brands/{id}/logo': { path: { "id": string }; query: {  }; body: undefined; out: Brand; paged: false };
   'DELETE /api/applications/{appCode}': { path: { "appCode": string }; query: { "dryRun"?: "true" | "false" }; body: undefined; out: undefined; paged: false };
   'DELETE /api/applications/{appCode}/entities/{id}': { path: { "appCode": string; "id": string }; query: { "dryRun"?: "true" | "false" }; body: undefined; out: undefined; paged: false };
   'DELETE /api/applications/{appCode}/notification-types/{id}': { path: { "appCode": string; "id": string }; query: {  }; body: undefined; out: undefined; paged: false };
@@ -176,6 +178,7 @@ export interface Api {
   'GET /dev/mail/{id}': { path: { "id": string }; query: {  }; body: undefined; out: DevelopmentMail; paged: false };
   'GET /dev/sign-in': { path: {  }; query: { "code"?: string }; body: undefined; out: { "people": (Persona)[] }; paged: false };
   'GET /healthz': { path: {  }; query: {  }; body: undefined; out: Health; paged: false };
+  'GET /media/{name}': { path: { "name": string }; query: {  }; body: undefined; out: undefined; paged: false };
   'GET /metrics': { path: {  }; query: {  }; body: undefined; out: undefined; paged: false };
   'GET /readyz': { path: {  }; query: {  }; body: undefined; out: Readiness; paged: false };
   'GET /readyz/checks': { path: {  }; query: {  }; body: undefined; out: Readiness; paged: false };
@@ -249,6 +252,8 @@ export interface Api {
   'POST /authzen/{appCode}/access/v1/search/subject': { path: { "appCode": string }; query: {  }; body: { "subject": { "type": string }; "action": { "name": string; "properties"?: { "accessLevel"?: "view" | "edit" | null } | null }; "resource": { "type": string; "id": string; "properties"?: Record<string, unknown> | null }; "context"?: Record<string, unknown> | null; "page"?: { "token"?: string | null; "limit"?: number | null; "properties"?: Record<string, unknown> | null } | null }; out: { "page": { "next_token": string; "count": number }; "context": { "revision": string }; "results": ({ "type": string; "id": string })[] }; paged: false };
   'POST /dev/sign-in': { path: {  }; query: { "code"?: string }; body: { "email": string }; out: { "token": string; "expiresAt": string }; paged: false };
   'PUT /api/admin/brands/{id}': { path: { "id": string }; query: {  }; body: { "slug"?: string; "name"?: string; "isDefault"?: boolean; "primaryColor"?: string | null; "backgroundColor"?: string | null; "logoUrl"?: string | null; "iconUrl"?: string | null; "footerText"?: string | null; "emailFrom"?: string | null; "emailFromName"?: string | null; "idpOrgId"?: string | null; "smtp"?: NewBrandSmtp | null; "id"?: unknown; "createdAt"?: unknown; "updatedAt"?: unknown }; out: Brand; paged: false };
+  'PUT /api/admin/brands/{id}/icon': { path: { "id": string }; query: {  }; body: undefined; out: Brand; paged: false };
+  'PUT /api/admin/brands/{id}/logo': { path: { "id": string }; query: {  }; body: undefined; out: Brand; paged: false };
   'PUT /api/applications/{appCode}': { path: { "appCode": string }; query: { "dryRun"?: "true" | "false" }; body: { "name"?: string; "description"?: string | null; "supportedLanguages"?: (string)[]; "strictCodes"?: boolean; "code"?: string; "id"?: unknown; "counts"?: unknown; "createdAt"?: unknown; "updatedAt"?: unknown }; out: Application; paged: false };
   'PUT /api/applications/{appCode}/entities/{id}': { path: { "appCode": string; "id": string }; query: { "dryRun"?: "true" | "false" }; body: { "code"?: string; "name"?: string; "description"?: string | null; "idLabel"?: string | null; "listEndpoint"?: string | null; "listSearch"?: boolean; "id"?: unknown; "createdAt"?: unknown; "updatedAt"?: unknown }; out: Entity; paged: false };
   'PUT /api/applications/{appCode}/matrix': { path: { "appCode": string }; query: { "dryRun"?: "true" | "false" }; body: { "changes": ({ "roleId"?: number; "role"?: string; "permissionId"?: number; "permission"?: string; "code"?: string; "accessLevel": "allowed" | "view" | "edit" | null })[] }; out: Matrix; paged: false };

@@ -3,6 +3,7 @@ import { unavailable } from '../base/errors.ts';
 import { FailureLog, type Logger } from '../base/telemetry.ts';
 import { within } from '../base/wait.ts';
 import { ATTEMPTS, Barrier, durableCommit } from './barrier.ts';
+import { pruneImages } from './brands/images.ts';
 import { pruneChangeLog } from './change-log.ts';
 import type { Database } from './database.ts';
 import { holdDirectory } from './driver/data-dir-lock.ts';
@@ -310,6 +311,7 @@ const PRUNED = [
   ['change log', pruneChangeLog],
   ['seen events', pruneSeenEvents],
   ['registration languages', pruneRegistrationLocales],
+  ['images', pruneImages],
 ] as const;
 
 async function prune(orm: Orm, log: Logger): Promise<void> {

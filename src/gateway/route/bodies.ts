@@ -80,6 +80,16 @@ export function rawBytes(media: readonly [string, ...string[]], limit: BodyLimit
   };
 }
 
+/** An image, with its media type; what it is in truth is decided by its bytes. */
+export function rawImage(media: readonly [string, ...string[]]): BodyFormat<{ bytes: Buffer; media: string }> {
+  return {
+    media,
+    maxBytes: BODY_LIMIT.image,
+    parse: (bytes, type) => ({ bytes: bytes ?? Buffer.alloc(0), media: type }),
+    describe: () => ({ type: 'string', format: 'binary' }),
+  };
+}
+
 /**
  * A route without a body accepts none, or `{}`, which many clients send with every POST. Anything else is an
  * unknown field and refused like one.

@@ -4,6 +4,8 @@
 export const BODY_LIMIT = {
   /** A record or a question. */
   record: 64 * 1024,
+  /** A logo. */
+  image: 512 * 1024,
   /** A list: bulk checks, sends, templates, the e-mail endpoint. */
   list: 1024 * 1024,
   manifest: 32 * 1024 * 1024,

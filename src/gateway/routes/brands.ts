@@ -28,7 +28,7 @@ const SmtpAnswer = record('BrandSmtp', {
     .meta({ description: 'Null with `auth: password`.' }),
 });
 
-const Brand = record('Brand', {
+export const Brand = record('Brand', {
   id,
   slug: z.string(),
   name: z.string(),
@@ -131,7 +131,7 @@ function fields(allowHttp: boolean) {
 }
 
 /** Only SuperAdmins see SMTP. */
-function toJson(row: BrandRow, withSmtp: boolean): z.input<typeof Brand> {
+export function brandToJson(row: BrandRow, withSmtp: boolean): z.input<typeof Brand> {
   const shown = Object.fromEntries(Object.entries(row).filter(([column]) => !column.startsWith('smtp')));
   // What is left is the record without its server.
   const brand = shown as Omit<BrandRow, `smtp${string}`>;
@@ -148,7 +148,7 @@ const listBrands = defineRoute({
   response: z.array(Brand),
   handle: async ({ brands, engine }, { caller, signal }) => {
     const { person } = await engine.person(caller.email, { signal });
-    return (await brands.list()).map((row) => toJson(row, person.superadmin));
+    return (await brands.list()).map((row) => brandToJson(row, person.superadmin));
   },
 });
 
@@ -164,7 +164,7 @@ const readBrand = defineRoute({
   errors: ['NOT_FOUND'],
   handle: async ({ brands, engine }, { params, caller, signal }) => {
     const { person } = await engine.person(caller.email, { signal });
-    return toJson(await brands.get(params.id), person.superadmin);
+    return brandToJson(await brands.get(params.id), person.superadmin);
   },
 });
 
@@ -192,7 +192,7 @@ function createBrand(allowHttp: boolean): Route {
     },
     handle: async ({ brands }, input) => {
       const { result, revision } = await brands.create(input.body, input);
-      return answer(toJson(result, true), { revision, location: `/api/admin/brands/${result.id}` });
+      return answer(brandToJson(result, true), { revision, location: `/api/admin/brands/${result.id}` });
     },
   });
 }
@@ -222,7 +222,7 @@ function changeBrand(allowHttp: boolean): Route {
     example: { body: { idpOrgId: '285181292935381355' } },
     handle: async ({ brands }, input) => {
       const { result, revision } = await brands.change(input.params.id, input.body, input);
-      return answer(toJson(result, true), { revision });
+      return answer(brandToJson(result, true), { revision });
     },
   });
 }

@@ -13,6 +13,7 @@ import { BrandRefresh } from './brand-refresh.ts';
 import { Delivery } from './delivery.ts';
 import { Entity } from './entity.ts';
 import { Erasure } from './erasure.ts';
+import { Image } from './image.ts';
 import { InternalKeyUse } from './internal-key-use.ts';
 import { Language } from './language.ts';
 import { Notification } from './notification.ts';
@@ -85,6 +86,7 @@ export const entities = [
   RefusedMail,
   ProviderUser,
   UnresolvedEvent,
+  Image,
   InternalKeyUse,
   Erasure,
 ];

@@ -23,6 +23,7 @@ import { FOLDED_SEARCH, Migration0025FoldedSearch } from './0025-folded-search.t
 import { Migration0027RefusedRow } from './0027-refused-row.ts';
 import { Migration0028SmtpOauth } from './0028-smtp-oauth.ts';
 import { Migration0200Reasons } from './0200-reasons.ts';
+import { Migration0201Images } from './0201-images.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -51,4 +52,5 @@ export const MIGRATIONS = [
   { name: '0027-refused-row', class: Migration0027RefusedRow },
   { name: '0028-smtp-oauth', class: Migration0028SmtpOauth },
   { name: '0200-reasons', class: Migration0200Reasons },
+  { name: '0201-images', class: Migration0201Images },
 ];
