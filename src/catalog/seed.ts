@@ -15,6 +15,7 @@ import {
 } from '../administration/panel.ts';
 import { recordOf, TYPE_SWITCHES } from '../base/channels.ts';
 import { Level } from '../engine/types.ts';
+import type { LanguageRow } from '../persistence/catalog/languages.ts';
 import { ensureGenericTypes, ensureSystemType, type SystemType } from '../persistence/catalog/notification-types.ts';
 import {
   ensureApplication,
@@ -24,7 +25,6 @@ import {
   hasOtherApplications,
   insertLanguages,
   insertMoreLanguages,
-  type LanguageSeed,
 } from '../persistence/catalog/seed.ts';
 import type { Outcome, Tx } from '../persistence/database.ts';
 import { claimSetting } from '../persistence/settings.ts';
@@ -77,7 +77,7 @@ const LANGUAGES_SEEDED = 'languages.seeded';
 /** The same for those of a later version, which databases of an earlier one lack. */
 const MORE_LANGUAGES_SEEDED = 'languages.seeded-more';
 
-const LANGUAGES: readonly LanguageSeed[] = [
+const LANGUAGES: readonly LanguageRow[] = [
   { code: 'en', name: 'English', nativeName: 'English', fallback: null },
   ...[
     ['cs', 'Czech', 'Čeština'],
@@ -108,7 +108,7 @@ const LANGUAGES: readonly LanguageSeed[] = [
   ].map(([code = '', name = '', nativeName = '']) => ({ code, name, nativeName, fallback: 'en' })),
 ];
 
-const MORE_LANGUAGES: readonly LanguageSeed[] = [
+const MORE_LANGUAGES: readonly LanguageRow[] = [
   ['pt-br', 'Brazilian Portuguese', 'Português (Brasil)', 'pt'],
   ['no', 'Norwegian', 'Norsk', 'nb'],
   ['zh-hans', 'Chinese (Simplified)', '简体中文'],

@@ -1,26 +1,20 @@
 import { sql } from 'kysely';
 import { SYSTEM_LANGUAGE } from '../../base/grammar.ts';
 import type { Tx } from '../database.ts';
+import type { LanguageRow } from './languages.ts';
 
 /** Statements of the seed. Each inserts what is missing and leaves existing rows unchanged. */
 
-export interface LanguageSeed {
-  code: string;
-  name: string;
-  nativeName: string;
-  fallback: string | null;
-}
-
-export async function insertLanguages(tx: Tx, languages: readonly LanguageSeed[]): Promise<void> {
+export async function insertLanguages(tx: Tx, languages: readonly LanguageRow[]): Promise<void> {
   await tx.kysely
     .insertInto('language')
-    .values(languages.map(({ nativeName, ...language }) => ({ ...language, nativeName })))
+    .values([...languages])
     .onConflict((oc) => oc.column('code').doNothing())
     .execute();
 }
 
 /** Into a registry that administrators may have changed: English stands for a fallback that they deleted. */
-export async function insertMoreLanguages(tx: Tx, languages: readonly LanguageSeed[]): Promise<void> {
+export async function insertMoreLanguages(tx: Tx, languages: readonly LanguageRow[]): Promise<void> {
   const rows = await tx.kysely.selectFrom('language').select('code').execute();
   const known = new Set(rows.map(({ code }) => code));
   const last = known.has(SYSTEM_LANGUAGE) ? SYSTEM_LANGUAGE : null;

@@ -29,8 +29,10 @@ export class PropertyNames extends CamelCasePlugin {
     const columns = Object.keys(result.rows[0] ?? {});
     if (!columns.some((column) => column.includes('_'))) return Promise.resolve(result);
     const names = columns.map((column) => [column, this.camelCase(column)] as const);
+    // Copies of one object stay quick to read, however many columns they have; objects that grow by a column at a time do not.
+    const empty: UnknownRow = Object.fromEntries(names.map(([, property]) => [property, null]));
     const rows = result.rows.map((row) => {
-      const renamed: UnknownRow = {};
+      const renamed = { ...empty };
       for (const [column, property] of names) renamed[property] = row[column];
       return renamed;
     });
