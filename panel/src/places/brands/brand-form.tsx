@@ -9,6 +9,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { faultOf, Switch, TextArea, TextField } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
+import { usePaused } from '../../parts/use-paused.ts';
 import { useAction } from '../../shell/actions.ts';
 import { useKeptDraft } from '../../shell/drafts.ts';
 import { useKey } from '../../shell/keys.ts';
@@ -230,6 +231,7 @@ function LookFields({ draft, set, error }: FieldsProps) {
         fault={faultOf(error, 'logoUrl')}
         onText={(logoUrl) => set({ logoUrl })}
       />
+      <Loads url={draft.logoUrl} />
       <TextField
         label={words.iconUrl}
         type="url"
@@ -238,6 +240,7 @@ function LookFields({ draft, set, error }: FieldsProps) {
         fault={faultOf(error, 'iconUrl')}
         onText={(iconUrl) => set({ iconUrl })}
       />
+      <Loads url={draft.iconUrl} />
       <TextArea
         label={words.footerText}
         value={draft.footerText}
@@ -247,6 +250,31 @@ function LookFields({ draft, set, error }: FieldsProps) {
         onText={(footerText) => set({ footerText })}
       />
     </Card>
+  );
+}
+
+/** Typing pauses this long before a picture is fetched. */
+const PAUSE_MS = 400;
+
+/** Says that the picture of an address does not load, which a mail would show as an empty frame. */
+function Loads({ url }: { url: string }) {
+  const { brands: words } = useWords();
+  const paused = usePaused(url.trim(), PAUSE_MS);
+  const [failed, setFailed] = useState<string | null>(null);
+  if (!/^https?:\/\/./i.test(paused)) return null;
+  return (
+    <div aria-live="polite">
+      <img
+        key={paused}
+        src={paused}
+        alt=""
+        hidden
+        referrerPolicy="no-referrer"
+        onError={() => setFailed(paused)}
+        onLoad={() => setFailed(null)}
+      />
+      {failed === paused && <p className={css.warning}>{words.notLoading}</p>}
+    </div>
   );
 }
 

@@ -33,6 +33,7 @@ export const brands: typeof en = {
   pick: (label) => `${label}: vybrat`,
   logoUrl: 'Logo',
   logoHint: 'URL obrázku, výška 40 px. Když chybí, je tam jméno.',
+  notLoading: 'Z této adresy se nenačte žádný obrázek: v e-mailu by byl prázdný rámeček.',
   iconUrl: 'Ikona',
   iconHint: 'URL čtvercového obrázku.',
   footerText: 'Patička',

@@ -30,6 +30,7 @@ export const brands = {
   pick: (label: string) => `${label}: pick`,
   logoUrl: 'Logo',
   logoHint: 'The URL of an image, 40 px high. Left out, the name is written.',
+  notLoading: 'No picture loads from this address: mails would show an empty frame.',
   iconUrl: 'Icon',
   iconHint: 'The URL of a square image.',
   footerText: 'Footer',

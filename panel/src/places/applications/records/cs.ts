@@ -41,6 +41,8 @@ export const records: typeof en = {
   ofRecord: (type, id) => `${type} ${id}`,
   ask: 'Zeptat se na tento záznam',
   whoCan: 'Kdo smí',
+  askOne: 'Zeptat se',
+  askAbout: (what) => `Zeptat se na ${what}`,
   newEntity: 'Nová entita',
   editEntity: (code) => `Entita ${code}`,
   entityCode: 'resourceType dotazů a výjimek. Malá písmena, číslice, . _ -',

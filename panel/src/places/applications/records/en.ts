@@ -38,6 +38,8 @@ export const records = {
   ofRecord: (type: string, id: string) => `${type} ${id}`,
   ask: 'Ask about this record',
   whoCan: 'Who can',
+  askOne: 'Ask',
+  askAbout: (what: string) => `Ask about ${what}`,
   newEntity: 'New entity',
   editEntity: (code: string) => `Entity ${code}`,
   entityCode: 'The resourceType of checks and overrides. Lower-case letters, digits, . _ -',

@@ -16,6 +16,7 @@ import { SearchField } from '../../../parts/search-field.tsx';
 import { Toolbar } from '../../../parts/toolbar.tsx';
 import { useAction } from '../../../shell/actions.ts';
 import { useWords } from '../../../words/words.ts';
+import { askPath } from '../../people/address.ts';
 import { withKey } from '../people/chosen.ts';
 import type { ViewProps } from '../view-props.ts';
 import { choiceOf, isAddress, permissionsOf } from './choices.ts';
@@ -158,6 +159,11 @@ function columnsOf(
       {resourceType}:{resourceId}
     </Link>
   );
+  const askLink = (item: Override) => (
+    <Link href={askPath({ app: appCode, ...placeOf(item) })} aria-label={words.askAbout(keyOf(item))}>
+      {words.askOne}
+    </Link>
+  );
   return [
     {
       title: words.person,
@@ -165,7 +171,7 @@ function columnsOf(
         <>
           <Link href={`/people/${encodeURIComponent(email)}`}>{email}</Link>
           <span className={css.below}>
-            {withRecord && recordLink(of)} <code>{permission}</code>
+            {withRecord && recordLink(of)} <code>{permission}</code> {askLink({ email, permission, ...of })}
           </span>
         </>
       ),
@@ -201,20 +207,21 @@ function columnsOf(
       width: '9.5rem',
       wide: true,
     },
-    ...(onEdit === null
-      ? []
-      : [
-          {
-            title: common.actions,
-            cell: (item: Override) => (
-              <Button kind="quiet" aria-label={`${common.edit} ${keyOf(item)}`} onClick={() => onEdit(item)}>
-                {common.edit}
-              </Button>
-            ),
-            width: '5.5rem',
-            wide: true,
-          },
-        ]),
+    {
+      title: common.actions,
+      cell: (item: Override) => (
+        <>
+          {onEdit !== null && (
+            <Button kind="quiet" aria-label={`${common.edit} ${keyOf(item)}`} onClick={() => onEdit(item)}>
+              {common.edit}
+            </Button>
+          )}{' '}
+          {askLink(item)}
+        </>
+      ),
+      width: '8rem',
+      wide: true,
+    },
   ];
 }
 
