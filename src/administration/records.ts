@@ -54,7 +54,17 @@ export function refuseSystem(needed: boolean | undefined, what: string): void {
 
 /** The error of a question or a write about an application that does not exist. */
 export function unknownApplication(code: string): UsherError {
-  return new UsherError('NOT_FOUND', `There is no application ${code}.`);
+  return new UnknownApplication(code);
+}
+
+/** 404, to which the gateway adds what an administrator most likely meant (suggestions.ts). */
+export class UnknownApplication extends UsherError {
+  readonly app: string;
+
+  constructor(app: string) {
+    super('NOT_FOUND', `There is no application ${app}.`);
+    this.app = app;
+  }
 }
 
 /** Throws VALIDATION_FAILED for one field, where only the database can decide. */

@@ -5,6 +5,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { KeyUses } from '../administration/key-uses.ts';
+import { Suggestions } from '../administration/suggestions.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { DearReads, shareOf } from '../base/dear-reads.ts';
 import { lazy } from '../base/lazy.ts';
@@ -274,6 +275,7 @@ async function build(config: Config, base: Base): Promise<App> {
     readiness,
     metrics: (inOpenMetrics) => scrape([registry, own], inOpenMetrics, () => processes?.metrics()),
     recordRefusal: (refusal) => recordRefusal(database, refusal),
+    suggestions: new Suggestions(database),
   };
   const metrics = new GrpcMetrics();
   const ports = portConnections(config, { log, clock, grpc: own, gateway: registry });

@@ -36,3 +36,8 @@ export function nearest(text: string, known: Iterable<string>): string | null {
   }
   return best;
 }
+
+/** The end of a sentence about an unknown name: a full stop, or the name that was most likely meant. */
+export function orMeant(near: string | null): string {
+  return near === null ? '.' : `; did you mean ${near}?`;
+}

@@ -17,7 +17,7 @@ import { findPermissions } from '../persistence/catalog/permissions.ts';
 import type { Committed, Database } from '../persistence/database.ts';
 import { holdPeople, personIdOf } from '../persistence/people/people.ts';
 import { assignerOf, delegateIn } from './delegation.ts';
-import { idsOf, unknownReference } from './references.ts';
+import { idsOf, unknownCode } from './references.ts';
 
 export type { AppOverridePlace, AppOverrideRow } from '../persistence/catalog/overrides.ts';
 
@@ -85,7 +85,10 @@ export class ApplicationOverrides {
         if (refused !== null) return { result: refused, scopes: [] };
       }
       const unknown = ids.findIndex((id) => !permissions.has(id));
-      if (unknown >= 0) throw unknownReference(`overrides.${unknown}.permission`, 'permission');
+      if (unknown >= 0) {
+        const at = { app, path: `overrides.${unknown}.permission`, thing: 'permission' } as const;
+        throw await unknownCode(tx, { ...at, reference: codes[unknown] ?? '' });
+      }
       if (rows.length === 0) return { result: { deleted: 0 }, scopes: [] };
       await deleteOverrides(tx, appId, rows);
       const emails = new Map([...people].map(([email, id]) => [id, email]));

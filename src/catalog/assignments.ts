@@ -3,6 +3,7 @@
 import { administer, applicationOf, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseStale, tagOf } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
+import { nearest, orMeant } from '../base/nearest.ts';
 import { byCodeUnit } from '../base/order.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import {
@@ -20,11 +21,12 @@ import {
   readUserRoles,
   replaceUserRoles,
 } from '../persistence/catalog/assignments.ts';
+import { codesOf } from '../persistence/catalog/references.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { ensurePeople, holdPeople, holdPerson, personIdOf } from '../persistence/people/people.ts';
 import { assignerOf, type Delegate, delegateIn } from './delegation.ts';
 
-import { idsOf, type Reference, unknownReference } from './references.ts';
+import { idsOf, type Reference, unknownCode } from './references.ts';
 import { unknownRole } from './roles.ts';
 
 export type { AssignedRole, HolderRow } from '../persistence/catalog/assignments.ts';
@@ -89,7 +91,10 @@ export class Assignments {
       const refused = await refuse(present.roles);
       if (refused !== null) return { result: refused, scopes: [] };
       const unknown = ids.findIndex((id) => !known.has(id));
-      if (unknown >= 0) throw unknownReference(`${field}.${unknown}`, 'role');
+      if (unknown >= 0) {
+        const reference = references[unknown] as Reference;
+        throw await unknownCode(tx, { app, path: `${field}.${unknown}`, thing: 'role', reference });
+      }
       if (present.person === null && wanted.length === 0) {
         refuseStale(ifMatch, tagged([]).etag);
         return { result: tagged([]), scopes: [] };
@@ -139,7 +144,10 @@ export class Assignments {
       const present = await rolesOf(tx, appId, person);
       const refused = await refuse(present.roles);
       if (refused !== null) return { result: refused, scopes: [] };
-      if (role === undefined) throw unknownReference(typeof reference === 'number' ? 'roleId' : 'role', 'role');
+      if (role === undefined) {
+        const path = typeof reference === 'number' ? 'roleId' : 'role';
+        throw await unknownCode(tx, { app, path, thing: 'role', reference });
+      }
       const held = present.person === null ? await makeAndHold(tx, appId, email) : present;
       const again = present.person === null ? await refuse(held.roles) : null;
       if (again !== null) return { result: again, scopes: [] };
@@ -163,7 +171,10 @@ export class Assignments {
       const refused = delegate === null ? null : await delegate.refuseRoles(tx, email, present.roles, rest);
       if (refused !== null) return { result: refused, scopes: [] };
       if (present.person === null || rest.length === present.roles.length) {
-        throw new UsherError('NOT_FOUND', `${email} does not hold the role ${code} in ${app}.`);
+        // A code that the application has was no misspelling.
+        const codes = id > 0 ? [] : await codesOf(tx, 'role', app);
+        const meant = orMeant(nearest(code, codes));
+        throw new UsherError('NOT_FOUND', `${email} does not hold the role ${code} in ${app}${meant}`);
       }
       await deleteUserRole(tx, appId, present.person, id);
       audit({ subject: email, before: { role: code } });

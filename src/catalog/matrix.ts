@@ -14,7 +14,7 @@ import {
   type RoleRow,
 } from '../persistence/catalog/roles.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { idsOf, permissionField, type Reference, unknownReference } from './references.ts';
+import { idsOf, permissionField, type Reference, unknownAmong } from './references.ts';
 import { refuseUnfit, words } from './roles.ts';
 
 export type { RoleLevel } from '../persistence/catalog/roles.ts';
@@ -122,11 +122,14 @@ async function fitting(tx: Tx, app: string, before: Matrix, requested: readonly 
   return requested.map(({ role, permission: reference, code, level }, index) => {
     const path = `changes.${index}`;
     const cell = { roleId: certain(roleIds[index]), permissionId: certain(permissionIds[index]), level };
-    if (!roles.has(cell.roleId))
-      throw unknownReference(`${path}.${typeof role === 'number' ? 'roleId' : 'role'}`, 'role');
+    if (!roles.has(cell.roleId)) {
+      const named = { app, path: `${path}.${typeof role === 'number' ? 'roleId' : 'role'}`, thing: 'role' } as const;
+      throw unknownAmong(before.roles, { ...named, reference: role });
+    }
     const permission = permissions.get(cell.permissionId);
     const field = `${path}.${permissionField(reference)}`;
-    if (permission === undefined) throw unknownReference(field, 'permission');
+    if (permission === undefined)
+      throw unknownAmong(before.permissions, { app, path: field, thing: 'permission', reference });
     refuseImmutable(`${path}.code`, permission.code, code);
     if (seen.has(keyOf(cell)))
       refuseField(field, 'repeats role and permission of an earlier item; send each pair once');

@@ -7,6 +7,7 @@ import { refuseImmutable, refuseStale, tagOf } from '../administration/records.t
 import { certain } from '../base/certain.ts';
 import { UsherError } from '../base/errors.ts';
 import { LEVEL_NAMES } from '../base/level-names.ts';
+import { nearest, orMeant } from '../base/nearest.ts';
 import { byCodeUnit } from '../base/order.ts';
 import type { Page } from '../base/page.ts';
 import { Level } from '../engine/types.ts';
@@ -21,11 +22,12 @@ import {
   readOverrides,
   replaceOverrides,
 } from '../persistence/catalog/overrides.ts';
+import { codesOf } from '../persistence/catalog/references.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { ensurePeople, holdPerson, personIdOf } from '../persistence/people/people.ts';
 import { assignerOf, delegateIn } from './delegation.ts';
 
-import { idsOf, permissionField, type Reference, refuseRepeated, unknownReference } from './references.ts';
+import { idsOf, permissionField, type Reference, refuseRepeated, unknownCode, unknownReference } from './references.ts';
 
 export type { OverridePlace, OverrideRow, PlacedOverrideRow, Resource } from '../persistence/catalog/overrides.ts';
 
@@ -110,6 +112,12 @@ export class ResourceOverrides {
       let before = person === null ? [] : await readOverrides(tx, appId, person, resource);
       const refused = refuse(before);
       if (refused !== null) return { result: refused, scopes: [] };
+      const unknown = wanted.findIndex(({ permissionId }) => !permissions.has(permissionId));
+      if (unknown >= 0) {
+        const path = `permissions.${unknown}.${wanted[unknown]?.field}`;
+        const reference = requested[unknown]?.permission as Reference;
+        throw await unknownCode(tx, { app, path, thing: 'permission', reference });
+      }
       const levels = fitting(wanted, permissions);
       const fields = wanted.map(({ field }) => field);
       if (person === null && wanted.length > 0) {
@@ -208,8 +216,15 @@ async function refuseNew(
     );
   }
   if (levels.some(isNew) && !(await holdResourceType(tx, app, resourceType))) {
-    throw new UsherError('UNKNOWN_RESOURCE_TYPE', `${resourceType} is not an entity of the application.`, {
-      details: { resourceType },
+    const { code } = await tx.kysely
+      .selectFrom('application')
+      .select('code')
+      .where('id', '=', app)
+      .executeTakeFirstOrThrow();
+    const known = nearest(resourceType, await codesOf(tx, 'entity', code));
+    const message = `${resourceType} is not an entity of the application${orMeant(known)}`;
+    throw new UsherError('UNKNOWN_RESOURCE_TYPE', message, {
+      details: { resourceType, ...(known === null ? {} : { known }) },
     });
   }
 }

@@ -16,7 +16,7 @@ import {
   updatePermission,
 } from '../persistence/catalog/permissions.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { idsOf, type Reference, unknownReference } from './references.ts';
+import { idsOf, type Reference, unknownCode } from './references.ts';
 import { isSystemRecord } from './system.ts';
 
 export type { PermissionFields, PermissionRecord } from '../persistence/catalog/permissions.ts';
@@ -108,7 +108,7 @@ async function parentOf(tx: Tx, app: string, appId: number, parent: Parent): Pro
   if (parent === null) return null;
   const [id] = await idsOf(tx, 'permission', app, [parent.reference]);
   if (id === undefined || !(await findPermissions(tx, appId, [id])).has(id)) {
-    throw unknownReference(parent.field, 'permission');
+    throw await unknownCode(tx, { app, path: parent.field, thing: 'permission', reference: parent.reference });
   }
   return id;
 }

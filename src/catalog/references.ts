@@ -2,7 +2,8 @@
 
 import { certain } from '../base/certain.ts';
 import { UsherError } from '../base/errors.ts';
-import { idsByCode } from '../persistence/catalog/references.ts';
+import { nearest, orMeant } from '../base/nearest.ts';
+import { codesOf, idsByCode } from '../persistence/catalog/references.ts';
 import type { Tx } from '../persistence/database.ts';
 
 /** An id, or a code within the application of the request. */
@@ -34,6 +35,35 @@ export function permissionField(reference: Reference): string {
 /** 400 for a reference at `path` to an unknown role or permission. */
 export function unknownReference(path: string, thing: 'role' | 'permission'): UsherError {
   return new UsherError('UNKNOWN_REFERENCE', `${path}: the application has no such ${thing}.`, { details: { path } });
+}
+
+interface UnknownAt {
+  app: string;
+  path: string;
+  thing: 'role' | 'permission';
+  reference: Reference;
+}
+
+/** The same, naming an unknown code and the nearest that the application has; the author may see what they write. */
+export async function unknownCode(tx: Tx, at: UnknownAt): Promise<UsherError> {
+  const codes = typeof at.reference === 'number' ? [] : await codesOf(tx, at.thing, at.app);
+  return unknownAmong(
+    codes.map((code) => ({ code })),
+    at,
+  );
+}
+
+/** The same, where what the application has is at hand. */
+export function unknownAmong(has: readonly { code: string }[], at: UnknownAt): UsherError {
+  const { app, path, thing, reference } = at;
+  if (typeof reference === 'number') return unknownReference(path, thing);
+  const known = nearest(
+    reference,
+    has.map(({ code }) => code),
+  );
+  return new UsherError('UNKNOWN_REFERENCE', `${path}: ${app} has no ${thing} ${reference}${orMeant(known)}`, {
+    details: { path, ...(known === null ? {} : { known }) },
+  });
 }
 
 /** Throws 400 where an id and a code, or two spellings of a reference, mean the same permission. */

@@ -19,7 +19,7 @@ import {
   updateRole,
 } from '../persistence/catalog/roles.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { idsOf, permissionField, type Reference, refuseRepeated, unknownReference } from './references.ts';
+import { idsOf, permissionField, type Reference, refuseRepeated, unknownCode, unknownReference } from './references.ts';
 import { isSystemRecord } from './system.ts';
 
 export type { RolePermission, RoleRow } from '../persistence/catalog/roles.ts';
@@ -187,6 +187,12 @@ async function fitting(
   const ids = await idsOf(tx, 'permission', app, references);
   refuseRepeated(ids, references);
   const found = await findPermissions(tx, appId, ids);
+  const unknown = ids.findIndex((id) => !found.has(id));
+  if (unknown >= 0) {
+    const reference = references[unknown] as Reference;
+    const path = `permissions.${unknown}.${permissionField(reference)}`;
+    throw await unknownCode(tx, { app, path, thing: 'permission', reference });
+  }
   return requested.map(({ permission: reference, code, level }, index) => {
     const permissionId = certain(ids[index]);
     const permission = found.get(permissionId);

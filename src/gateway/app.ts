@@ -248,7 +248,12 @@ function createApp(
   mountRoutes(app, { routes, serves, services, site, rateLimit, unproven, checkAnswers }); // REST
   shown.mountRpcs?.(app, { services, site, rateLimit, unproven }); // Connect and gRPC-Web
   shown.mountPanel?.(app, { config, services, site, version, now: () => clock.monotonic() }); // the panel, and the page at /
-  app.use(refusePath(site)); // 404
+  app.use(
+    refusePath(
+      site,
+      routes.filter(serves).map(({ path }) => path),
+    ),
+  ); // 404
   app.use(answerError);
   return app;
 }

@@ -5,6 +5,7 @@
 
 import type { Application, Request, RequestHandler } from 'express';
 import { z } from 'zod';
+import { UnknownApplication } from '../administration/records.ts';
 import { byCodeUnit } from '../base/order.ts';
 import { REASON_HEADER, readReason } from '../base/reason.ts';
 import { refuseOtherApplications } from '../identity/api-keys.ts';
@@ -19,8 +20,10 @@ import { type Exchange, keepRequestId } from './middleware/exchange.ts';
 import type { UnprovenBodies } from './middleware/unproven.ts';
 import { NO_BODY } from './route/bodies.ts';
 import { asksForDryRun } from './route/dry-run.ts';
+import type { Guard } from './route/guards.ts';
 import { Findings, type parseQuery, readCookie } from './route/inputs.ts';
 import { Answer, type Input, type Method, type RequestHeader, type Route } from './route/route.ts';
+import type { Services } from './services.ts';
 
 interface RouterOptions extends Admission {
   readonly routes: readonly Route[];
@@ -116,6 +119,7 @@ function stepsOf(options: RouterOptions, route: Route): RequestHandler[] {
     });
   };
 
+  const suggests = ADMINISTRATORS.has(guard.kind);
   const takesReason = route.headers.includes(REASON_HEADER);
   const readBody: RequestHandler = (req, res, next) => {
     const { exchange } = res.locals;
@@ -143,12 +147,31 @@ function stepsOf(options: RouterOptions, route: Route): RequestHandler[] {
         return writer.answer(found);
       });
     };
-    const begin = (): unknown => target.handle(services, input);
+    const begin = (): unknown => (suggests ? suggesting(services, target, input) : target.handle(services, input));
     if (isDear(target, req)) return answerDearRead(services.dearReads, exchange, target, { begin, answer });
     return endsWithCaller(target) ? answerRead(exchange, { begin, answer }) : answer(begin());
   };
 
   return [enter, identifyAndPermit, readBody, handle];
+}
+
+/** Guards of those who are told what code they most likely meant; to all others what they may not see does not exist. */
+const ADMINISTRATORS: ReadonlySet<Guard<unknown>['kind']> = new Set([
+  'superAdmin',
+  'panelEntry',
+  'anyAdministrator',
+  'managerOfAll',
+  'applicationLevel',
+]);
+
+async function suggesting(services: Services, route: Route, input: RequestInput): Promise<unknown> {
+  try {
+    return await route.handle(services, input);
+  } catch (error) {
+    const { email } = input.caller as { email?: string };
+    if (!(error instanceof UnknownApplication) || email === undefined) throw error;
+    throw await services.suggestions.forApplication(error, email, error.app);
+  }
 }
 
 /** Throws KEY_SCOPE for a caller whose key is narrowed to other applications than the request is about. */

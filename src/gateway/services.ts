@@ -2,6 +2,7 @@
 
 import type { Administration } from '../administration/build.ts';
 import type { KeyUses } from '../administration/key-uses.ts';
+import type { Suggestions } from '../administration/suggestions.ts';
 import type { DearReads } from '../base/dear-reads.ts';
 import type { Registry } from '../base/telemetry.ts';
 import type { Brands } from '../brands/brands.ts';
@@ -82,6 +83,7 @@ export interface Services extends Features {
   readonly clearEverywhere: () => Promise<string>;
   readonly readiness: ReadinessOfProcess;
   readonly recordRefusal: (refusal: Refusal) => Promise<void>;
+  readonly suggestions: Pick<Suggestions, 'forApplication'>;
   readonly registry: Registry;
   /** As Prometheus reads them: of `registry`, of the engine, and of the processes of the gRPC port. */
   readonly metrics: (inOpenMetrics: boolean) => Promise<string>;

@@ -5,11 +5,12 @@ import { certain } from '../base/certain.ts';
 import { OPTIONAL_PARTS, recordOf } from '../base/channels.ts';
 import { UsherError } from '../base/errors.ts';
 import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
+import { nearest, orMeant } from '../base/nearest.ts';
 import { mapInSlices } from '../base/time-slice.ts';
 import { excerptOf } from '../delivery/channels.ts';
 import type { ApplicationRecord } from '../persistence/catalog/applications.ts';
 import { fallbacks } from '../persistence/catalog/languages.ts';
-import { findType, type TypeRow } from '../persistence/catalog/notification-types.ts';
+import { findType, listTypes, type TypeRow } from '../persistence/catalog/notification-types.ts';
 import { findVariants, type TemplateRow } from '../persistence/catalog/templates.ts';
 import type { Tx } from '../persistence/database.ts';
 import { type BrandLook, brandsFor } from '../persistence/notifications/brands.ts';
@@ -65,7 +66,18 @@ export interface Message {
  */
 export async function gather(tx: Tx, app: Material['app'], order: SendOrder): Promise<Material> {
   const type = order.type === AUTH_TYPE ? undefined : await findType(tx, app.id, order.type);
-  if (type === undefined) throw unknownReference('type', `type names no notification type of ${app.code}`);
+  if (type === undefined) {
+    const types = await listTypes(tx, app.id);
+    const codes = types.map(({ code }) => code).filter((code) => code !== AUTH_TYPE);
+    const known = nearest(order.type, codes);
+    throw new UsherError(
+      'UNKNOWN_REFERENCE',
+      `type: ${app.code} has no notification type ${order.type}${orMeant(known)}`,
+      {
+        details: { path: 'type', ...(known === null ? {} : { known }) },
+      },
+    );
+  }
   const variants = await findVariants(tx, app.id, type.id, order.templateKey ?? 'default');
   if (order.templateKey !== null && variants.length === 0) {
     throw unknownReference('templateKey', `templateKey names no template of the type ${type.code}`);

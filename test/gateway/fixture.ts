@@ -7,6 +7,7 @@ import { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { Readiness } from '../../src/app/readiness.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import type { UsherError } from '../../src/base/errors.ts';
 import { createLogger, createRegistry } from '../../src/base/telemetry.ts';
 import type { Config } from '../../src/config/config.ts';
 import { Engine } from '../../src/engine/engine.ts';
@@ -107,6 +108,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
         if (world.pingFault) throw world.pingFault;
       },
     }),
+    suggestions: { forApplication: async (error: UsherError) => error },
     recordRefusal: async (refusal: Refusal) => {
       refusals.push(refusal);
     },

