@@ -30,6 +30,11 @@ afterAll(async () => {
   await storage?.remove();
 });
 
+/** A picture of one pixel. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 const frame = (page: Page) => page.frameLocator('iframe');
 
 describe('brands in the panel', () => {
@@ -45,6 +50,29 @@ describe('brands in the panel', () => {
       await panel.close();
     }
   }, 60_000);
+
+  test('a logo is uploaded beside what is typed, is removed, and is said not to load', async () => {
+    const { page, go, close } = await openPanel(browser, usher, {
+      as: 'admin@example.com',
+      expected: /net::|sessionStorage/,
+    });
+    await go('/brands/nordic');
+    await page.getByLabel('Footer').fill('Typed before');
+    const file = page.getByLabel(/^Logo from a file/);
+    const url = page.getByLabel('Logo', { exact: true });
+    await file.setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: PIXEL });
+    await page.getByText('Saved.').first().waitFor();
+    expect(await url.inputValue()).toMatch(/\/media\//);
+    expect(await page.getByLabel('Footer').inputValue()).toBe('Typed before');
+    await page.getByText('1 change', { exact: true }).waitFor();
+    await file.setInputFiles({ name: 'big.png', mimeType: 'image/png', buffer: Buffer.alloc(512 * 1024 + 1) });
+    await page.getByText('The file is larger than 512 KiB.').waitFor();
+    await page.getByRole('button', { name: 'Remove: Logo' }).click();
+    await page.waitForFunction("document.querySelector('input[type=url]').value === ''");
+    await url.fill('http://localhost:9/nothing.png');
+    await page.getByText('No picture loads from this address').waitFor();
+    await close();
+  });
 
   test('a brand is made, shown as one types, saved, tested and deleted', async () => {
     const { page, go, complaints, close } = await openPanel(browser, usher, {

@@ -105,9 +105,10 @@ async function fetchOnce(
 ): Promise<Answer<unknown>> {
   const method = methodOf(operation);
   const url = urlOf(operation, input);
-  const body = textOf(input.body);
+  const file = input.body instanceof Blob ? input.body : null;
+  const body = file === null ? textOf(input.body) : `(${file.size} bytes)`;
   const headers: Record<string, string> = {
-    ...(body === null ? {} : { 'content-type': 'application/json' }),
+    ...(body === null ? {} : { 'content-type': file?.type ?? 'application/json' }),
     ...(options.ifMatch === undefined ? {} : { 'if-match': options.ifMatch }),
     ...(options.ifRevision === undefined ? {} : { 'usher-if-revision': options.ifRevision }),
     ...(options.reason?.trim() ? { 'usher-reason': encodeURIComponent(options.reason.trim()) } : {}),
@@ -128,7 +129,13 @@ async function fetchOnce(
   let text: string;
   try {
     const credentials = token === null ? {} : { authorization: `Bearer ${token}` };
-    response = await fetch(url, { method, headers: { ...headers, ...credentials }, body, signal, credentials: 'omit' });
+    response = await fetch(url, {
+      method,
+      headers: { ...headers, ...credentials },
+      body: file ?? body,
+      signal,
+      credentials: 'omit',
+    });
     text = options.onLine === undefined ? await response.text() : await lastLine(response, options.onLine);
   } catch (error) {
     if (options.signal?.aborted === true) throw error;

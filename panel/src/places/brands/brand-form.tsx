@@ -9,7 +9,6 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { faultOf, Switch, TextArea, TextField } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
-import { usePaused } from '../../parts/use-paused.ts';
 import { useAction } from '../../shell/actions.ts';
 import { useKeptDraft } from '../../shell/drafts.ts';
 import { useKey } from '../../shell/keys.ts';
@@ -18,6 +17,7 @@ import { useWords } from '../../words/words.ts';
 import css from './brands.module.css';
 import { warningsOf } from './contrast.ts';
 import { type Brand, type BrandDraft, changesOf, draftOf, inverseOf, isColor } from './draft.ts';
+import { ImageField } from './image-field.tsx';
 import { PreviewPane } from './preview-pane.tsx';
 import { SmtpFields } from './smtp-fields.tsx';
 import { TestMail } from './test-mail.tsx';
@@ -58,6 +58,9 @@ export function BrandForm({ brand }: { brand: Brand }) {
   useEffect(() => {
     if (changed === 0) keep(null);
   }, [brand]);
+  /** What was stored is no change of the draft, and leaves the rest of it. */
+  const takeImages = ({ logoUrl, iconUrl }: Brand) =>
+    keep({ base: { ...base, logoUrl, iconUrl }, draft: { ...draft, logoUrl: logoUrl ?? '', iconUrl: iconUrl ?? '' } });
   const path = { id: brand.id };
   // Of the last save: what is saved is no change of the draft any more.
   const inverse = useRef<ReturnType<typeof inverseOf>>(null);
@@ -109,7 +112,7 @@ export function BrandForm({ brand }: { brand: Brand }) {
           }}
         >
           <Problem error={error} />
-          <LookFields draft={draft} set={set} error={error} />
+          <LookFields id={String(brand.id)} draft={draft} set={set} error={error} onStored={takeImages} />
           <Card title={words.sender}>
             <TextField
               label={words.emailFrom}
@@ -175,12 +178,15 @@ export function BrandForm({ brand }: { brand: Brand }) {
 }
 
 interface FieldsProps {
+  readonly id: string;
+  /** A picture was stored, beside what is typed. */
+  readonly onStored: (brand: Brand) => void;
   readonly draft: BrandDraft;
   readonly set: (changes: Partial<BrandDraft>) => void;
   readonly error: Error | null;
 }
 
-function LookFields({ draft, set, error }: FieldsProps) {
+function LookFields({ id, draft, set, error, onStored }: FieldsProps) {
   const { brands: words, common } = useWords();
   const look = {
     primaryColor: draft.primaryColor || null,
@@ -223,24 +229,19 @@ function LookFields({ draft, set, error }: FieldsProps) {
           </p>
         ))}
       </div>
-      <TextField
-        label={words.logoUrl}
-        type="url"
-        value={draft.logoUrl}
-        hint={words.logoHint}
-        fault={faultOf(error, 'logoUrl')}
-        onText={(logoUrl) => set({ logoUrl })}
-      />
-      <Loads url={draft.logoUrl} />
-      <TextField
-        label={words.iconUrl}
-        type="url"
-        value={draft.iconUrl}
-        hint={words.iconHint}
-        fault={faultOf(error, 'iconUrl')}
-        onText={(iconUrl) => set({ iconUrl })}
-      />
-      <Loads url={draft.iconUrl} />
+      {(['logo', 'icon'] as const).map((part) => (
+        <ImageField
+          key={part}
+          id={id}
+          part={part}
+          label={words[`${part}Url`]}
+          hint={words[`${part}Hint`]}
+          value={draft[`${part}Url`]}
+          error={error}
+          onText={(url) => set({ [`${part}Url`]: url })}
+          onStored={onStored}
+        />
+      ))}
       <TextArea
         label={words.footerText}
         value={draft.footerText}
@@ -250,31 +251,6 @@ function LookFields({ draft, set, error }: FieldsProps) {
         onText={(footerText) => set({ footerText })}
       />
     </Card>
-  );
-}
-
-/** Typing pauses this long before a picture is fetched. */
-const PAUSE_MS = 400;
-
-/** Says that the picture of an address does not load, which a mail would show as an empty frame. */
-function Loads({ url }: { url: string }) {
-  const { brands: words } = useWords();
-  const paused = usePaused(url.trim(), PAUSE_MS);
-  const [failed, setFailed] = useState<string | null>(null);
-  if (!/^https?:\/\/./i.test(paused)) return null;
-  return (
-    <div aria-live="polite">
-      <img
-        key={paused}
-        src={paused}
-        alt=""
-        hidden
-        referrerPolicy="no-referrer"
-        onError={() => setFailed(paused)}
-        onLoad={() => setFailed(null)}
-      />
-      {failed === paused && <p className={css.warning}>{words.notLoading}</p>}
-    </div>
   );
 }
 

@@ -33,6 +33,8 @@ export const brands: typeof en = {
   pick: (label) => `${label}: vybrat`,
   logoUrl: 'Logo',
   logoHint: 'URL obrázku, výška 40 px. Když chybí, je tam jméno.',
+  uploadOf: (label) => `${label} ze souboru (PNG, JPEG, WebP nebo SVG, nejvýše 512 KiB)`,
+  tooLarge: 'Soubor je větší než 512 KiB.',
   notLoading: 'Z této adresy se nenačte žádný obrázek: v e-mailu by byl prázdný rámeček.',
   iconUrl: 'Ikona',
   iconHint: 'URL čtvercového obrázku.',

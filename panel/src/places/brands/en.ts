@@ -30,6 +30,8 @@ export const brands = {
   pick: (label: string) => `${label}: pick`,
   logoUrl: 'Logo',
   logoHint: 'The URL of an image, 40 px high. Left out, the name is written.',
+  uploadOf: (label: string) => `${label} from a file (PNG, JPEG, WebP or SVG, at most 512 KiB)`,
+  tooLarge: 'The file is larger than 512 KiB.',
   notLoading: 'No picture loads from this address: mails would show an empty frame.',
   iconUrl: 'Icon',
   iconHint: 'The URL of a square image.',
