@@ -10,6 +10,7 @@ import { checkMail } from './mail.ts';
 import { checkProvider, checkPush } from './network.ts';
 import { checkOrganizations } from './organizations.ts';
 import { checkOutbound } from './proxy.ts';
+import { checkPublicUrl } from './public-url.ts';
 
 /** The longest that one check may take. */
 const LIMIT_MS = 15_000;
@@ -31,6 +32,7 @@ export async function examine({ config, env, limitMs = LIMIT_MS, ...files }: Doc
     ['node', true, (to) => checkNode(to)],
     ['database', !isEdge, (to) => checkDatabase(config, to)],
     ['outbound', !isEdge, (to) => checkOutbound(config, { outbound, env }, to)],
+    ['publicUrl', !isEdge, (to) => checkPublicUrl(config, outbound, to)],
     ['provider', !isEdge, (to) => checkProvider(config, { outbound, isDevelopment }, to)],
     ['accounts', !isEdge, (to) => checkOrganizations(config, to)],
     ['mail', !isEdge, (to) => checkMail(config, { outbound }, to)],
