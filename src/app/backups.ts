@@ -1,6 +1,6 @@
 /**
  * Backups of the embedded database while it runs (docs/operations/backup.md#the-embedded-database): on a schedule, and for
- * `usher backup`, which asks by a file in `dataDir`: whoever may write there may read the database anyway.
+ * `usher backup`, which asks by a file in `dataDir`: a user who may write there may read the database anyway.
  */
 
 import { type FSWatcher, mkdirSync, readdirSync, renameSync, rmSync, watch, writeFileSync } from 'node:fs';

@@ -37,7 +37,8 @@ export function readReasonLeniently(header: string | undefined): string | undefi
 
 /** Whether a decoded text may be a reason. */
 export function isReason(text: string): boolean {
-  return text.trim() !== '' && [...text].length <= MAX_REASON && !CONTROL.test(text) && text.isWellFormed();
+  const characters = Array.from(text).length;
+  return text.trim() !== '' && characters <= MAX_REASON && !CONTROL.test(text) && text.isWellFormed();
 }
 
 /** The text as the header carries it. */

@@ -130,7 +130,7 @@ export class Brands {
     });
   }
 
-  /** Keeps the image, and makes it the brand's; null: none. UNSUPPORTED_MEDIA_TYPE for what is no image of that type. */
+  /** Keeps the image, and makes it the brand's; null: none. UNSUPPORTED_MEDIA_TYPE for a body that is not an image of that type. */
   async setImage(
     id: number,
     field: 'logoUrl' | 'iconUrl',

@@ -171,7 +171,7 @@ export class Assignments {
       const refused = delegate === null ? null : await delegate.refuseRoles(tx, email, present.roles, rest);
       if (refused !== null) return { result: refused, scopes: [] };
       if (present.person === null || rest.length === present.roles.length) {
-        // A code that the application has was no misspelling.
+        // A code that the application has was not misspelled.
         const codes = id > 0 ? [] : await codesOf(tx, 'role', app);
         const meant = orMeant(nearest(code, codes));
         throw new UsherError('NOT_FOUND', `${email} does not hold the role ${code} in ${app}${meant}`);

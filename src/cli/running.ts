@@ -40,7 +40,7 @@ export async function differsFromRunning(
       .map(({ key }) => key);
     return keys.length === 0 ? null : { url, keys };
   } catch (error) {
-    // Nothing runs there, or it is no business of the caller's.
+    // Nothing runs there, or it tells this caller nothing.
     if (error instanceof CommandFailed) return null;
     throw error;
   }

@@ -3,7 +3,7 @@ import { OPERATOR_POLICY, type Outbound } from '../../outbound/outbound.ts';
 import type { Findings } from './finding.ts';
 import { REQUEST } from './proxy.ts';
 
-/** Names the product to whoever asks; there wherever people reach the gateway. */
+/** Tells that Usher answers, without credentials; there wherever people reach the gateway. */
 const PATH = '/api/manifest.schema.json';
 
 /** Whether what people reach at publicUrl is this service, and whether anybody can sign in to the panel. */

@@ -10,7 +10,7 @@ import { allowOrigin, type Site } from './cors.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 
 /** 404 for a path; for an unknown record the handler names it. */
-/** `paths`: the patterns of what is served here, to name the nearest. */
+/** `paths`: the patterns of the routes served here, to name the nearest. */
 export function refusePath(site: Site, paths: readonly string[] = []): RequestHandler {
   return (req, res) => {
     allowOrigin(site, req, res);
