@@ -11,7 +11,7 @@ const panels = usePanel('pglite', makeDemo);
 const PLACES = [
   ['/', 129],
   ['/applications', 122],
-  ['/applications/atelier', 132],
+  ['/applications/atelier', 132.3],
   ['/people', 122],
   ['/people/clara%40example.com', 133],
   ['/activity', 129],

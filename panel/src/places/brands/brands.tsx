@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Link, Route, Switch } from 'wouter';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
@@ -12,10 +12,11 @@ import { Toolbar } from '../../parts/toolbar.tsx';
 import { useAction } from '../../shell/actions.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
-import { BrandForm } from './brand-form.tsx';
 import css from './brands.module.css';
 import { CreateBrand } from './create-brand.tsx';
 import { LookCard } from './look-card.tsx';
+
+const BrandForm = lazy(async () => ({ default: (await import('./brand-form.tsx')).BrandForm }));
 
 /** The brands: SuperAdmins change them, every other administrator sees how they look. */
 export default function Brands() {
@@ -101,7 +102,13 @@ function OneBrand({ slug }: { slug: string }) {
   const look = brands.find((brand) => brand.slug === slug);
   const trail = [['/brands', words.title] as const];
   if (asked.isPending) return <Loading rows={6} />;
-  if (mine !== undefined) return <BrandForm key={mine.id} brand={mine} />;
+  if (mine !== undefined) {
+    return (
+      <Suspense fallback={<Loading rows={6} />}>
+        <BrandForm key={mine.id} brand={mine} />
+      </Suspense>
+    );
+  }
   if (look === undefined) {
     return (
       <Page title={slug} trail={trail}>

@@ -1,24 +1,17 @@
 import { lazy, Suspense, useState } from 'react';
 import { Link } from 'wouter';
-import { call } from '../../../api/call.ts';
 import { asError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
 import { Time } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
-import { Dialog } from '../../../parts/dialog.tsx';
-import { ImpactReview } from '../../../parts/impact.tsx';
 import { Growing } from '../../../parts/list.tsx';
 import { Card } from '../../../parts/page.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
-import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
 import css from '../applications.module.css';
 
-const PersonField = lazy(async () => ({ default: (await import('../../../parts/person-field.tsx')).PersonField }));
-
-const ADD = 'POST /api/users/admins/apps/{appCode}';
-const REMOVE = 'DELETE /api/users/admins/apps/{appCode}/{email}';
-const REFRESHED = ['/api/users', '/api/applications', '/api/profile'];
+const AddAdmin = lazy(async () => ({ default: (await import('./admin-dialogs.tsx')).AddAdmin }));
+const RemoveAdmin = lazy(async () => ({ default: (await import('./admin-dialogs.tsx')).RemoveAdmin }));
 
 /** The administrators of an application: each change of them shows first who gains and who loses. */
 export function Admins({ appCode, mayEdit }: { appCode: string; mayEdit: boolean }) {
@@ -53,72 +46,10 @@ export function Admins({ appCode, mayEdit }: { appCode: string; mayEdit: boolean
           )}
         />
       </ul>
-      {adding && <AddAdmin appCode={appCode} onClose={() => setAdding(false)} />}
-      {removing !== null && <RemoveAdmin appCode={appCode} email={removing} onClose={() => setRemoving(null)} />}
-    </Card>
-  );
-}
-
-function AddAdmin({ appCode, onClose }: { appCode: string; onClose: () => void }) {
-  const { applications, common } = useWords();
-  const words = applications.overview;
-  const [email, setEmail] = useState('');
-  const [reviewing, setReviewing] = useState(false);
-  const address = email.trim().toLowerCase();
-  if (reviewing) {
-    return (
-      <ImpactReview
-        title={words.addAdminTitle}
-        operation={ADD}
-        input={{ path: { appCode }, body: { email: address } }}
-        summary={<p>{address}</p>}
-        done={words.adminAdded(address)}
-        undo={(bound) => call(REMOVE, { path: { appCode, email: address } }, bound)}
-        refreshes={REFRESHED}
-        onClose={() => setReviewing(false)}
-        onDone={onClose}
-      />
-    );
-  }
-  return (
-    <Dialog
-      title={words.addAdminTitle}
-      dirty={email !== ''}
-      onClose={onClose}
-      act={{ label: common.review, disabled: !address.includes('@') && common.missing.address }}
-      onSubmit={() => {
-        if (address.includes('@')) setReviewing(true);
-      }}
-    >
-      <Suspense fallback={<Loading rows={1} />}>
-        <PersonField value={email} onText={setEmail} autoFocus />
+      <Suspense fallback={null}>
+        {adding && <AddAdmin appCode={appCode} onClose={() => setAdding(false)} />}
+        {removing !== null && <RemoveAdmin appCode={appCode} email={removing} onClose={() => setRemoving(null)} />}
       </Suspense>
-      <p className={css.soft}>{words.adminsLead}</p>
-    </Dialog>
-  );
-}
-
-function RemoveAdmin({ appCode, email, onClose }: { appCode: string; email: string; onClose: () => void }) {
-  const words = useWords().applications.overview;
-  const rights = useRights();
-  const own = email === rights.email && !rights.isSuperAdmin;
-  return (
-    <ImpactReview
-      title={words.removeAdminTitle}
-      operation={REMOVE}
-      input={{ path: { appCode, email } }}
-      summary={
-        <>
-          <p>{email}</p>
-          {own && <p>{words.removeYourself}</p>}
-        </>
-      }
-      confirm={words.removeAdmin(email)}
-      danger
-      done={words.adminRemoved(email)}
-      {...(own ? {} : { undo: (bound) => call(ADD, { path: { appCode }, body: { email } }, bound) })}
-      refreshes={REFRESHED}
-      onClose={onClose}
-    />
+    </Card>
   );
 }
