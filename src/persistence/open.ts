@@ -138,10 +138,11 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   };
 }
 
-function dumpOf({ dump, applied }: Opened): Database['dump'] {
+function dumpOf(opened: Opened): Database['dump'] {
+  const { dump } = opened;
   if (dump === undefined) return undefined;
   return async () => {
-    const migrations = await applied();
+    const migrations = await opened.applied();
     return { archive: await dump(), migrations };
   };
 }
