@@ -21,7 +21,7 @@ import {
   makeDefault,
   updateBrand,
 } from '../persistence/brands/brands.ts';
-import { findImage, keepImage, type StoredImage } from '../persistence/brands/images.ts';
+import { findImage, keepImage, noteShown, type StoredImage } from '../persistence/brands/images.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { readImage } from './images.ts';
 import type { Sealing } from './sealing.ts';
@@ -172,6 +172,7 @@ export class Brands {
             : null;
       if (reason !== null) throw new UsherError('BRAND_IN_USE', `The brand cannot be deleted. ${reason}`);
       await deleteBrand(tx, id);
+      await noteShown(tx, [brand.logoUrl, brand.iconUrl]);
       audit({ subject: brand.slug, before: words(brand) });
       return { result: null, scopes: [] };
     });
@@ -239,6 +240,7 @@ export class Brands {
     if (!promoted && Object.keys(change).length === 0) return before;
     // It was given for another refresh token, or by another endpoint.
     if (REFRESHED_AT.some((column) => column in change)) await forgetRenewed(tx, before.id);
+    await noteShown(tx, ['logoUrl' in change ? before.logoUrl : null, 'iconUrl' in change ? before.iconUrl : null]);
     return await updateBrand(tx, before.id, change);
   }
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { readImage } from '../../src/brands/images.ts';
 import { pruneImages } from '../../src/persistence/brands/images.ts';
+import type { Tx } from '../../src/persistence/database.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -156,17 +157,26 @@ for (const kind of KINDS) {
     test('an image goes 90 days after the last brand that had it, and no sooner', async () => {
       const { logoUrl } = (await put('logo', WEBP, 'image/webp')).body.data as { logoUrl: string };
       const name = logoUrl.split('/').at(-1) ?? '';
-      const age = async (days: number) =>
-        await usher.app.database.change(async (tx) => {
-          await sql`update image set shown_at = now() - make_interval(days => ${days}) where name = ${name}`.execute(
+      const change = (work: (tx: Tx) => Promise<unknown>) =>
+        usher.app.database.change(async (tx) => ({ result: await work(tx), scopes: [] }));
+      const note = (days: number) =>
+        change((tx) =>
+          sql`update image set shown_at = now() - make_interval(days => ${days}) where name = ${name}`.execute(
             tx.kysely,
-          );
-          await pruneImages(tx.kysely);
-          return { result: null, scopes: [] };
-        });
+          ),
+        );
+      const prune = () => change((tx) => pruneImages(tx.kysely));
+      const age = async (days: number) => {
+        await note(days);
+        await prune();
+      };
       await age(91);
       expect((await served(logoUrl)).status).toBe(200);
+      // However long ago it was noted that a brand shows it.
+      await note(200);
       await root.delete(`/api/admin/brands/${brand}/logo`);
+      await prune();
+      expect((await served(logoUrl)).status).toBe(200);
       await age(89);
       expect((await served(logoUrl)).status).toBe(200);
       await age(91);

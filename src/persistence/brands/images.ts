@@ -15,6 +15,13 @@ export async function keepImage(tx: Tx, image: { name: string; media: string; by
     on conflict (name) do update set shown_at = now()`.execute(tx.kysely);
 }
 
+/** Notes that a brand shows the image at this address until now: mails that were just sent show it for another 90 days. */
+export async function noteShown(tx: Tx, urls: readonly (string | null)[]): Promise<void> {
+  const names = urls.flatMap((url) => url?.split('/media/').at(-1) ?? []);
+  if (names.length === 0) return;
+  await sql`update image set shown_at = now() where name = any(${names}::text[])`.execute(tx.kysely);
+}
+
 export async function findImage(tx: Tx, name: string): Promise<StoredImage | undefined> {
   const { rows } = await sql<{
     media: string;
