@@ -72,13 +72,14 @@ for (const kind of KINDS) {
 
     test('an unknown role is refused with its path', async () => {
       const path = rolesOf('who@example.com');
-      const refused: [object, string, string][] = [
-        [{ role: 'reeder' }, 'UNKNOWN_REFERENCE', 'role'],
-        [{ role: 'clerk' }, 'UNKNOWN_REFERENCE', 'role'],
-        [{ roleId: 999_999 }, 'UNKNOWN_REFERENCE', 'roleId'],
+      const refused: [object, object][] = [
+        [{ role: 'reeder' }, { path: 'role', known: 'reader' }],
+        [{ role: 'clerk' }, { path: 'role' }],
+        [{ roleId: 999_999 }, { path: 'roleId' }],
       ];
-      for (const [body, code, at] of refused) {
-        expect([body, (await nora.post(path, body)).body.details]).toEqual([body, { code, path: at }]);
+      for (const [body, details] of refused) {
+        const answer = await nora.post(path, body);
+        expect([body, answer.body.details]).toEqual([body, { code: 'UNKNOWN_REFERENCE', ...details }]);
       }
       for (const body of [
         {},
@@ -190,7 +191,11 @@ for (const kind of KINDS) {
         { permissionId: read, code: 'invoice.read', granted: true, accessLevel: 'view' },
       ]);
       const unknown = await nora.put(path, { permissions: [{ permission: 'invoice.reed', granted: false }] });
-      expect(unknown.body.details).toEqual({ code: 'UNKNOWN_REFERENCE', path: 'permissions.0.permission' });
+      expect(unknown.body.details).toEqual({
+        code: 'UNKNOWN_REFERENCE',
+        path: 'permissions.0.permission',
+        known: 'invoice.read',
+      });
     });
 
     test.each([
