@@ -20,8 +20,11 @@ describe('the proxy of requests', () => {
     const host = new URL(oidc.issuer).host;
     expect(outbound(text)).toEqual([`http://${proxy.host} passes requests on, to ${host} for one`]);
     expect(bad('provider')).toEqual([]);
-    expect(new Set(proxy.targets)).toEqual(
+    const targets = proxy.targets.map((target) => target.replace(/localhost:\d+/, 'localhost'));
+    expect(new Set(targets)).toEqual(
       new Set([
+        // Whether publicUrl is this service.
+        'GET http://localhost/api/manifest.schema.json',
         `GET ${oidc.issuer}/`,
         `GET ${oidc.issuer}/.well-known/openid-configuration`,
         `GET ${oidc.issuer}${PATHS.jwks}`,

@@ -30,7 +30,10 @@ function environmentOf(service: string): Record<string, string> {
   const { environment = {} } = compose.services[service] ?? {};
   const filled = Object.entries(environment).map(([name, value]) => [
     name,
-    value.replace(/\$\{(\w+):\?[^}]+\}/g, (_, variable: string) => SET[variable] ?? `no ${variable}`),
+    value.replace(
+      /\$\{(\w+):(?:\?[^}]+|-([^}]+))\}/g,
+      (_, variable: string, usual?: string) => SET[variable] ?? usual ?? `no ${variable}`,
+    ),
   ]);
   return { ...image, ...Object.fromEntries(filled) };
 }

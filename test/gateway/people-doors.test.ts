@@ -53,6 +53,7 @@ describe('doors for people', () => {
       'get /api/docs',
       'get /api/notifications/unsubscribe',
       'get /api/openapi.json',
+      'get /media/:name',
       'post /api/notifications/unsubscribe',
     ]);
   });
