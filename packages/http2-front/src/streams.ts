@@ -379,8 +379,13 @@ export class Streams implements Callers {
   #finish(stream: Stream): void {
     if (!stream.serverEnded || stream.outbox !== null) return;
     if (stream.clientEnded) this.#close(stream);
-    // Nothing more of a refused call is read: its client may stop sending (RFC 9113, 8.1), and needs no room for the rest.
-    else if (stream.phase === Phase.REFUSED && this.get(stream.id) === stream) {
+    // Nothing more of a refused call is read: its client may stop sending (RFC 9113, 8.1), and needs no room for the rest. A stranger's
+    // call keeps its place, so that strangers come no quicker than before.
+    else if (
+      stream.phase === Phase.REFUSED &&
+      this.#host.room === Number.POSITIVE_INFINITY &&
+      this.get(stream.id) === stream
+    ) {
       this.#endByReset(stream, ErrorCode.NO_ERROR);
     }
   }

@@ -47,8 +47,6 @@
     url: '/api/openapi.json',
     dom_id: '#swagger-ui',
     deepLinking: true,
-    // Groups alone: hundreds of operations take seconds to draw, and nobody reads them in a row.
-    docExpansion: 'none',
     filter: true,
     tryItOutEnabled: true,
     displayRequestDuration: true,

@@ -48,13 +48,21 @@ describe('the key is looked at with the headers', () => {
   ])('a call with %s is refused before a byte of its message has come', async (_, fields) => {
     const { peer } = await connect({ authorize });
     peer.write(headers(1, fields));
-    await peer.until(() => peer.streams.get(1)?.rest !== undefined, 5000);
+    await peer.until(() => peer.streams.get(1) !== undefined, 5000);
     expect(statusOf(peer, 1)).toBe('16');
-    // It may stop at once, and the place is free (RFC 9113, 8.1).
-    expect(peer.streams.get(1)?.rest).toBe(0);
     // What it sends all the same is dropped, and the connection goes on.
     peer.write(Buffer.concat([data(1, Buffer.alloc(10_000), 0), data(1, Buffer.alloc(10_000))]));
     expect(await stillAnswers(peer, 3, AUTHENTIC)).toBe(true);
+  });
+
+  test('a refused call of a caller with a right key may stop at once, and its place is free (RFC 9113, 8.1)', async () => {
+    const { peer } = await connect({ authorize });
+    expect(await stillAnswers(peer, 1, AUTHENTIC)).toBe(true);
+    peer.write(headers(3, at(`/${SERVICE}/Check`)));
+    await peer.until(() => peer.streams.get(3)?.rest !== undefined, 5000);
+    expect([statusOf(peer, 3), peer.streams.get(3)?.rest]).toEqual(['16', 0]);
+    peer.write(Buffer.concat([data(3, Buffer.alloc(10_000), 0), data(3, Buffer.alloc(10_000))]));
+    expect(await stillAnswers(peer, 5, AUTHENTIC)).toBe(true);
   });
 
   test('a call whose key went while its message came is refused', async () => {
