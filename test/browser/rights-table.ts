@@ -172,7 +172,12 @@ export const SPOTS: readonly Spot[] = [
   {
     path: '/brands/default',
     kinds: READERS,
-    controls: { 'button Test mail': ROOT, 'checkbox Send through a mail server of its own': ROOT },
+    controls: {
+      'button Test mail': ROOT,
+      'button Logo from a file *': ROOT,
+      'button Icon from a file *': ROOT,
+      'checkbox Send through a mail server of its own': ROOT,
+    },
   },
   superAdmins('/sign-in'),
   superAdmins('/sign-in/events'),
