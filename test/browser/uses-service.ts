@@ -39,6 +39,20 @@ export const OF_THE_SERVICE: readonly Use[] = [
       await hand.press('Save');
     },
   },
+  ...(['Logo', 'Icon'] as const).map(
+    (image): Use => ({
+      title: `${image} from a file`,
+      path: '/brands/default',
+      control: `button ${image} from a file *`,
+      kinds: ROOT,
+      write: new RegExp(`^PUT /api/admin/brands/\\d+/${image.toLowerCase()}$`),
+      act: async (hand) => {
+        const drawing = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4"/></svg>';
+        const file = { name: 'a.svg', mimeType: 'image/svg+xml', buffer: Buffer.from(drawing) };
+        await hand.page.getByLabel(new RegExp(`^${image} from a file`)).setInputFiles(file);
+      },
+    }),
+  ),
   {
     title: 'Add language',
     path: '/settings/languages',
