@@ -50,7 +50,9 @@ export class Streams implements Callers {
     this.#host = host;
     this.passing = this.#makePassing();
     const { service, outbound, unfinished } = host;
-    const refused = (stream: Stream): void => this.#answered(stream, Phase.REFUSED);
+    // Nothing more of it is read: its client may stop sending (RFC 9113, 8.1). A stranger's keeps its place, so that they come no quicker.
+    const refused = (stream: Stream): void =>
+      this.#answered(stream, host.room === Number.POSITIVE_INFINITY ? Phase.REFUSED : Phase.ANSWERED);
     const answered = (stream: Stream): void => this.#answered(stream, Phase.ANSWERED);
     this.#refusing = new Refusing({ service, outbound, spend: (bytes) => host.spend(bytes), refused, answered });
     this.#admitting = new Admitting(host, this.#refusing);
@@ -379,13 +381,7 @@ export class Streams implements Callers {
   #finish(stream: Stream): void {
     if (!stream.serverEnded || stream.outbox !== null) return;
     if (stream.clientEnded) this.#close(stream);
-    // Nothing more of a refused call is read: its client may stop sending (RFC 9113, 8.1), and needs no room for the rest. A stranger's
-    // call keeps its place, so that strangers come no quicker than before.
-    else if (
-      stream.phase === Phase.REFUSED &&
-      this.#host.room === Number.POSITIVE_INFINITY &&
-      this.get(stream.id) === stream
-    ) {
+    else if (stream.phase === Phase.REFUSED && this.get(stream.id) === stream) {
       this.#endByReset(stream, ErrorCode.NO_ERROR);
     }
   }
