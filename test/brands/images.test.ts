@@ -4,7 +4,7 @@ import { readImage } from '../../src/brands/images.ts';
 import { pruneImages } from '../../src/persistence/brands/images.ts';
 import type { Tx } from '../../src/persistence/database.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
-import { Rest } from '../support/rest.ts';
+import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 /** Uploaded images of brands (docs/reference/brands.md#uploaded-images). */
@@ -89,14 +89,18 @@ for (const kind of KINDS) {
       await storage?.remove();
     }, 60_000);
 
-    async function put(part: string, bytes: Buffer | string, type: string, email = 'root@example.com') {
+    async function put(
+      part: string,
+      bytes: Buffer | string,
+      type: string,
+      email = 'root@example.com',
+    ): Promise<Pick<RestAnswer, 'status' | 'body'>> {
       const response = await fetch(`${usher.rest}/api/admin/brands/${brand}/${part}`, {
         method: 'PUT',
         headers: { authorization: `Bearer ${await usher.token(email)}`, 'content-type': type },
         body: bytes as never,
       });
-      // biome-ignore lint/suspicious/noExplicitAny: as in Rest.
-      return { status: response.status, body: (await response.json()) as any };
+      return { status: response.status, body: await response.json() };
     }
     const served = (url: string) => fetch(url.replace('https://usher.example.com', usher.rest));
 

@@ -1,41 +1,24 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { Sealing } from '../../src/brands/sealing.ts';
 import { tokenPolicy, tokenUrlProblem } from '../../src/brands/token-url.ts';
 import { toConfig } from '../../src/config/config.ts';
-import type { Database } from '../../src/persistence/database.ts';
 import { createStorage } from '../support/databases.ts';
-import { type OidcDouble, startOidc } from '../support/oidc.ts';
+import type { OidcDouble } from '../support/oidc.ts';
 import { Rest } from '../support/rest.ts';
-import { type SmtpSink, startSmtp } from '../support/smtp.ts';
+import type { SmtpSink } from '../support/smtp.ts';
 import { refreshAccount } from '../support/token-accounts.ts';
 import { startUsher } from '../support/usher.ts';
+import { BRANDS, everything, newKey, startMailWorld, USER } from './oauth2-world.ts';
 
-const BRANDS = '/api/admin/brands';
-const USER = 'postman@example.com';
-const newKey = () => randomBytes(32).toString('base64');
 const KEY = newKey();
 
 let oidc: OidcDouble;
 let sink: SmtpSink;
 beforeAll(async () => {
-  oidc = await startOidc();
-  const takes = async (user: string, token: string) => user === USER && (await oidc.isActive(token));
-  sink = await startSmtp({ xoauth2: { takes, explains: true } });
+  ({ oidc, sink } = await startMailWorld());
 });
 afterAll(() => Promise.all([oidc?.close(), sink?.close()]));
-
-/** Everything that is stored, as text. */
-async function everything(database: Database): Promise<string> {
-  return await database.read(async (tx) =>
-    JSON.stringify([
-      await tx.kysely.selectFrom('brand').selectAll().execute(),
-      await tx.kysely.selectFrom('brand_refresh').selectAll().execute(),
-      await tx.kysely.selectFrom('audit').selectAll().execute(),
-    ]),
-  );
-}
 
 test('secrets of OAuth 2.0 accounts need a key, move to a newer one, and keep a start from losing it', async () => {
   const storage = await createStorage('postgresql');

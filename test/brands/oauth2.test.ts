@@ -1,45 +1,28 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
 import { refreshTurns, turnsOf } from '../../src/brands/refresh-turns.ts';
 import { Sealing } from '../../src/brands/sealing.ts';
-import type { Database } from '../../src/persistence/database.ts';
 import { createStorage, KINDS, type TestStorage } from '../support/databases.ts';
-import { type OidcDouble, PATHS, startOidc } from '../support/oidc.ts';
+import { type OidcDouble, PATHS } from '../support/oidc.ts';
 import { outboundWith } from '../support/outbound.ts';
 import { Rest } from '../support/rest.ts';
-import { type SmtpSink, startSmtp } from '../support/smtp.ts';
+import type { SmtpSink } from '../support/smtp.ts';
 import { accessTokens, clientAccount, refreshAccount } from '../support/token-accounts.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { BRANDS, everything, newKey, startMailWorld, USER } from './oauth2-world.ts';
 
-const BRANDS = '/api/admin/brands';
-const USER = 'postman@example.com';
-const newKey = () => randomBytes(32).toString('base64');
 const KEY = newKey();
 
 let oidc: OidcDouble;
 let sink: SmtpSink;
 beforeAll(async () => {
-  oidc = await startOidc();
-  const takes = async (user: string, token: string) => user === USER && (await oidc.isActive(token));
-  sink = await startSmtp({ xoauth2: { takes, explains: true } });
+  ({ oidc, sink } = await startMailWorld());
 });
 afterEach(() => {
   oidc.faults.clear();
   sink.fault = null;
 });
 afterAll(() => Promise.all([oidc?.close(), sink?.close()]));
-
-/** Everything that is stored, as text. */
-async function everything(database: Database): Promise<string> {
-  return await database.read(async (tx) =>
-    JSON.stringify([
-      await tx.kysely.selectFrom('brand').selectAll().execute(),
-      await tx.kysely.selectFrom('brand_refresh').selectAll().execute(),
-      await tx.kysely.selectFrom('audit').selectAll().execute(),
-    ]),
-  );
-}
 
 describe.each(KINDS)('brands that sign in by OAuth 2.0 (%s)', (kind) => {
   let storage: TestStorage;

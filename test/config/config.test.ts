@@ -1,23 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  ConfigError,
-  effectiveValues,
-  everyListenerIsLoopback,
-  type RawConfig,
-  toConfig,
-} from '../../src/config/config.ts';
+import { type ConfigError, effectiveValues, everyListenerIsLoopback, toConfig } from '../../src/config/config.ts';
 import { KEYS } from '../../src/config/keys.ts';
-
-function faultsOf(raw: RawConfig): Record<string, string> {
-  try {
-    toConfig(raw);
-  } catch (error) {
-    if (error instanceof ConfigError)
-      return Object.fromEntries(error.faults.map((fault) => [fault.key, fault.problem]));
-    throw error;
-  }
-  return {};
-}
+import { faultsOf } from './faults.ts';
 
 const PRODUCTION = {
   NODE_ENV: 'production',

@@ -1,19 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { ConfigError, type RawConfig, toConfig } from '../../src/config/config.ts';
 import { misspelledVariables } from '../../src/config/hints.ts';
 import { KEYS } from '../../src/config/keys.ts';
+import { faultsOf } from './faults.ts';
 import { USUAL_VARIABLES } from './usual-variables.data.ts';
-
-function faultsOf(raw: RawConfig): Record<string, string> {
-  try {
-    toConfig(raw);
-  } catch (error) {
-    if (error instanceof ConfigError)
-      return Object.fromEntries(error.faults.map((fault) => [fault.key, fault.problem]));
-    throw error;
-  }
-  return {};
-}
 
 describe('misspellings', () => {
   test.each([
