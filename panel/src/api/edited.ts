@@ -20,7 +20,7 @@ interface EditedRecord<T> extends Edited<T> {
   ) => Promise<Partial<T>>;
 }
 
-/** `begin` makes the fields of the form of what is stored. */
+/** `begin` makes the form's fields from the stored record. */
 export function useEdited<T extends object>(begin: () => T): EditedRecord<T> {
   const [edited, keep] = useState(() => unedited(begin()));
   const { base, draft } = edited;

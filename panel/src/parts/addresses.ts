@@ -7,7 +7,7 @@ export interface Pasted {
   readonly names: ReadonlyMap<string, string>;
   /** How many were named before. */
   readonly repeated: number;
-  /** What is no address, as it stands in the text. Nothing of a text is left out: it is an address, a name before one, or here. */
+  /** Invalid entries, as they were typed: every word of the text is an address, the name before one, or listed here. */
   readonly unread: readonly string[];
 }
 
@@ -51,7 +51,7 @@ function entriesIn(text: string): string[] {
   return entries;
 }
 
-/** Takes the addresses among the words of an entry; answers the words that are none and stand before none. */
+/** Collects the addresses of an entry; returns the words that are neither an address nor the name before one. */
 function wordsIn(entry: string, take: (email: string, name: string) => void): string[] {
   const words = entry.split(/\s+/u).filter((word) => word !== '');
   const left: string[] = [];

@@ -20,7 +20,7 @@ interface DialogProps {
   readonly children: ReactNode;
   /** The button that does it, behind the one that leaves all as it is. */
   readonly act?: Act;
-  /** What is asked for is a form, which that button sends. */
+  /** Makes the dialog a form, which the button of `act` submits. */
   readonly onSubmit?: () => void;
   /** Instead of `act`: other buttons. */
   readonly actions?: ReactNode;

@@ -30,7 +30,7 @@ export function usePasted(text: string): Pasted & { readonly fault: string | nul
   }, [text, words]);
 }
 
-/** A field for the addresses of many people. What is no address stays in it, is named below it, and a press goes there. */
+/** A field for the addresses of many people. Invalid entries stay in it and are listed below it; a click on one selects it in the text. */
 export function PeopleField({ label, value, rows = 6, hint, fault, autoFocus = false, onText }: PeopleFieldProps) {
   const { pasted: words } = useWords().common;
   const { emails, names, repeated, unread, fault: own } = usePasted(value);

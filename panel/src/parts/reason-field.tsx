@@ -4,7 +4,7 @@ import { TextField } from './field.tsx';
 /** As long as the service keeps one (docs/reference/administration.md#reasons). */
 const MAX_LENGTH = 500;
 
-/** Why rights are given or taken, for whoever asks later. It need not be said. */
+/** An optional reason for giving or taking rights, which the audit keeps. */
 export function ReasonField({ value, onText }: { value: string; onText: (reason: string) => void }) {
   const { impact: words, common } = useWords();
   return (

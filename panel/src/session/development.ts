@@ -18,7 +18,7 @@ let current: string | null = null;
 
 /** Where the tabs of a browser tell each other who they are. Nothing of it is stored. */
 const CHANNEL = 'usher-development';
-/** A tab that is signed in answers sooner; where there is none, somebody waits this long for the page to sign in. */
+/** A signed-in tab answers sooner. Without one, the sign-in page is shown after this time. */
 const ANSWER_MS = 250;
 
 /** Who a tab is, and the code by which it signed in. */
