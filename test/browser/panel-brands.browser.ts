@@ -5,7 +5,7 @@ import { Rest } from '../support/rest.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { launchShell } from './chromium.ts';
-import { axeFaults, openPanel, overflow, settled } from './panel.ts';
+import { axeFaults, openPanel, overflow, settled, untilTrue } from './panel.ts';
 
 let storage: TestStorage;
 let usher: RunningUsher;
@@ -68,7 +68,7 @@ describe('brands in the panel', () => {
     await file.setInputFiles({ name: 'big.png', mimeType: 'image/png', buffer: Buffer.alloc(512 * 1024 + 1) });
     await page.getByText('The file is larger than 512 KiB.').waitFor();
     await page.getByRole('button', { name: 'Remove: Logo' }).click();
-    await page.waitForFunction("document.querySelector('input[type=url]').value === ''");
+    await untilTrue(page, "document.querySelector('input[type=url]').value === ''");
     await url.fill('http://localhost:9/nothing.png');
     await page.getByText('No picture loads from this address').waitFor();
     await close();

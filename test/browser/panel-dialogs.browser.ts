@@ -124,8 +124,7 @@ describe('a dialog', () => {
     await dialog.getByLabel('Name', { exact: true }).fill('Name');
     await dialog.getByLabel('List endpoint').fill('https://example.com/items');
     await dialog.getByLabel('List endpoint').press('Enter');
-    await dialog.locator('[aria-invalid=true]').first().waitFor();
-    await page.waitForFunction("document.activeElement.getAttribute('aria-invalid') === 'true'");
+    await dialog.locator('[aria-invalid=true]:focus').waitFor();
     expect(await dialog.getByLabel('Code', { exact: true }).evaluate((field) => field.matches(':focus'))).toBe(true);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   });

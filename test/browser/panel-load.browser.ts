@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
+import { untilTrue } from './panel.ts';
 import { usePanel } from './panel-fixture.ts';
 import { watchLoad } from './panel-weight.ts';
 import { makeDemo } from './panel-world.ts';
@@ -93,7 +94,7 @@ describe('the first paint', () => {
       });
       await page.locator('.starting').waitFor();
       const painted = "performance.getEntriesByName('first-contentful-paint').length";
-      await page.waitForFunction(`${painted} === 1`);
+      await untilTrue(page, `${painted} === 1`);
       const ground = await page.evaluate('getComputedStyle(document.body).backgroundColor');
       expect(ground).toBe(dark ? 'rgb(16, 18, 22)' : 'rgb(251, 251, 252)');
       await release();

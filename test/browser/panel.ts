@@ -126,3 +126,11 @@ export async function axeFaults(page: Page): Promise<string[]> {
 export async function overflow(page: Page): Promise<number> {
   return Math.max(0, (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number);
 }
+
+/**
+ * Waits until `expression`, JavaScript of the page, is true. It is given as a function: the policy of the pages forbids the
+ * evaluation of a string each time that it is looked at, so that a bare expression fails unless it is true at once.
+ */
+export async function untilTrue(page: Page, expression: string): Promise<void> {
+  await page.waitForFunction(`() => ${expression}`);
+}
