@@ -94,7 +94,8 @@ describe('the documents', () => {
     const found = DOCUMENTS.flatMap((document) =>
       [...prose(document).matchAll(/`([^`\n]+)`/g)]
         .flatMap(([, text = '']) => text.split(/[\s,;:]+/))
-        .filter((word) => named.test(word))
+        // What is installed is not of the repository: on a fresh clone the tools are not there yet.
+        .filter((word) => named.test(word) && !word.includes('node_modules/'))
         .map((word) => ({ document, word })),
     );
     expect(found.length).toBeGreaterThan(400);
