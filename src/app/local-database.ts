@@ -5,11 +5,13 @@ import type { Place } from '../cli/io.ts';
 import { LOCAL_ISSUER } from '../identity/local-issuer.ts';
 import { record } from '../persistence/audit.ts';
 import type { Database, Outcome, Tx } from '../persistence/database.ts';
-import { openDatabase } from '../persistence/open.ts';
+import { EARLIER_SESSION_NAMES } from '../persistence/driver/session-settings.ts';
+import { openDatabase, Refused } from '../persistence/open.ts';
 import { beginNewHistory } from '../persistence/operations/history.ts';
 import { nameAccount, type Subject } from '../persistence/people/accounts.ts';
 import { personIdOf } from '../persistence/people/people.ts';
 import { addSuperadmin, listSuperadmins, removeSuperadmin } from '../persistence/people/superadmins.ts';
+import { countEarlierSessions, finishUpgrade } from '../persistence/rules.ts';
 
 /** Opens the configured database for `use`, and closes it. */
 async function withDatabase<T>({ config, dataDir, clock }: Place, use: (database: Database) => Promise<T>): Promise<T> {
@@ -28,6 +30,26 @@ async function withDatabase<T>({ config, dataDir, clock }: Place, use: (database
   } finally {
     await database.close();
   }
+}
+
+/** Whether the upgrade was still to be ended. Rejects with Refused while sessions of the version before are there, unless forced. */
+export async function finish(place: Place, force: boolean): Promise<boolean> {
+  return await withDatabase(place, async (database) => {
+    const { result } = await database.change(async ({ kysely }) => {
+      const sessions = force ? 0 : await countEarlierSessions(kysely);
+      if (sessions > 0) throw stillThere(sessions);
+      return { result: await finishUpgrade(kysely), scopes: [] };
+    });
+    return result;
+  });
+}
+
+function stillThere(sessions: number): Refused {
+  const count = sessions === 1 ? '1 session' : `${sessions} sessions`;
+  return new Refused(
+    `Processes of the version before are still there (${count} of this database is named ${EARLIER_SESSION_NAMES.join(' or ')}), so nothing was changed. ` +
+      `Stop them, and run this again. With --force it is done all the same: for names that a pooler has kept.`,
+  );
 }
 
 export async function reincarnate(

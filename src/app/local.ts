@@ -15,6 +15,7 @@ export const LOCAL: LocalWork = {
     const { url, directUrl } = config.database;
     return await migrate({ url, directUrl, dataDir, clock, log: createLogger('silent') });
   },
+  finishUpgrade: async (place, force) => await (await import('./local-database.ts')).finish(place, force),
   backUp: async ({ dataDir, clock }, backup) => {
     const { backUpAnyway } = await import('../persistence/operations/backup-requests.ts');
     return await backUpAnyway({ dataDir, clock, ...backup });

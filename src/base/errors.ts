@@ -79,6 +79,7 @@ const REASONS = {
   RECONCILIATION_RUNNING: 'CONFLICT',
   SYSTEM_RECORD: 'CONFLICT',
   LIST_CHANGED: 'CONFLICT',
+  UPGRADE_UNFINISHED: 'CONFLICT',
   STALE: 'PRECONDITION_FAILED',
   RULES_VERSION: 'PRECONDITION_FAILED',
   UNKNOWN_ORGANIZATION: 'UNPROCESSABLE',
@@ -96,6 +97,8 @@ export type Reason = keyof typeof REASONS;
 const GRPC_REASONS: Partial<Record<Reason, GrpcStatus>> = {
   // Not a conflict with existing data: the caller starts over.
   LIST_CHANGED: GrpcStatus.ABORTED,
+  // Not a conflict with what is there: the operator has to end the upgrade first.
+  UPGRADE_UNFINISHED: GrpcStatus.FAILED_PRECONDITION,
   // Not a conflict with another writer: a retry cannot succeed.
   RULES_VERSION: GrpcStatus.FAILED_PRECONDITION,
 };

@@ -60,6 +60,8 @@ export interface LocalWork {
   signToken(place: Place, email: string, seconds: number): Promise<string>;
   /** The names of the migrations that were applied. */
   migrate(place: Place): Promise<readonly string[]>;
+  /** Ends the upgrade of a migrated database; false where it was ended before. `force` passes over sessions of the version before. */
+  finishUpgrade(place: Place, force: boolean): Promise<boolean>;
   /** Of the embedded database. `usher` is the version that writes it. */
   backUp(
     place: Place,

@@ -33,6 +33,7 @@ import {
 import { analyzeGrown } from './operations/statistics.ts';
 import { pruneSeenEvents } from './people/seen-events.ts';
 import { pruneRegistrationLocales } from './provider/registration-locales.ts';
+import { finishUpgrade } from './rules.ts';
 import { type InboxSignals, noSignals, PostgresSignals } from './signals.ts';
 import { type Failpoints, Transactions } from './transactions.ts';
 
@@ -283,6 +284,8 @@ async function openMigratedDirectory(
       refuseNewer(state);
       if (!mayMigrate) refusePending(state);
       const applied = state.pending.length === 0 ? [] : await migrateEmbedded(orm);
+      // No other process has these files.
+      await finishUpgrade(connectionOf(orm).getClient());
       held.finished();
       return { opened, applied };
     } catch (error) {

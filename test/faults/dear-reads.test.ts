@@ -41,7 +41,7 @@ describe.each(KINDS)('exports without their callers (%s)', (kind) => {
   async function busy(): Promise<number> {
     const counted = await watch?.query<{ n: number }>(
       `select count(*)::int as n from pg_stat_activity
-        where datname = current_database() and application_name = 'usher' and state <> 'idle' and query ilike '%page%'`,
+        where datname = current_database() and application_name = 'usher/2' and state <> 'idle' and query ilike '%page%'`,
     );
     return counted?.rows[0]?.n ?? 0;
   }

@@ -341,7 +341,7 @@ forEachDatabase('listening', (fixture, kind) => {
     });
     await fixture.database.read((tx) =>
       sql`select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and application_name = 'usher-listen'`.execute(tx.kysely),
+        where datname = current_database() and application_name = 'usher/2-listen'`.execute(tx.kysely),
     );
     await again;
     expect(wakes).toBeGreaterThan(before);

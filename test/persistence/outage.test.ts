@@ -263,7 +263,7 @@ describe('a database outage', () => {
     await database.facts.changes(0);
     await direct.read((tx) =>
       sql`select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid() and application_name = 'usher'`.execute(
+        where datname = current_database() and pid <> pg_backend_pid() and application_name = 'usher/2'`.execute(
         tx.kysely,
       ),
     );

@@ -109,7 +109,7 @@ async function goneAt(tables: readonly string[]): Promise<number> {
 /** What each connection of the service has computed so far, in ms; waits are not in it. */
 async function computedMs(): Promise<Map<number, number>> {
   const { rows } = await client.query<{ pid: number }>(
-    `select pid from pg_stat_activity where application_name = 'usher'`,
+    `select pid from pg_stat_activity where application_name = 'usher/2'`,
   );
   const computed = new Map<number, number>();
   for (const { pid } of rows) {

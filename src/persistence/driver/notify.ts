@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/telemetry.ts';
 import { statementFailed } from './failures.ts';
 import type { ClientPool } from './postgresql.ts';
+import { SESSION_NAME } from './session-settings.ts';
 
 /** Wakes other instances after a write; they would also find it by polling. */
 const CHANNEL = 'usher_policy_change';
@@ -110,7 +111,7 @@ class Listener {
   async connect(): Promise<void> {
     const client = new pg.Client({
       connectionString: this.#options.url,
-      application_name: 'usher-listen',
+      application_name: `${SESSION_NAME}-listen`,
       connectionTimeoutMillis: ANSWER_MS,
       query_timeout: ANSWER_MS,
       keepAlive: true,

@@ -9,7 +9,7 @@ import { waitingForConnection } from './connection-span.ts';
 import { isLast, isOnly, preparedName, type Session, type SessionSource } from './dialect.ts';
 import { type Cancelable, cancelStatement, endOfSession } from './ending.ts';
 import { failedToBegin, isLost, StatementFailed, statementFailed } from './failures.ts';
-import { isPooledConnection, SET_LOCAL_SQL, setSession } from './session-settings.ts';
+import { isPooledConnection, SESSION_NAME, SET_LOCAL_SQL, setSession } from './session-settings.ts';
 import { statementEnds, statementSpan } from './statement-span.ts';
 import { OID, readBigint, readBigintArray } from './values.ts';
 
@@ -109,7 +109,7 @@ export class ClientPool {
     const { url, max, log, connecting, statementTimeoutMs, lockTimeoutMs, settings = {}, keep = false } = this.#options;
     const pool = new pg.Pool({
       connectionString: url,
-      application_name: 'usher',
+      application_name: SESSION_NAME,
       max,
       types,
       keepAlive: true,

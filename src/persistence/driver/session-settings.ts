@@ -5,6 +5,15 @@
 
 import type pg from 'pg';
 
+/**
+ * What sessions are called, with the version of the rules that a process decides by (docs/reference/time.md#upgrade): who asks the
+ * server sees which versions are there. Operators may name them otherwise in the URL.
+ */
+export const SESSION_NAME = 'usher/2';
+
+/** The names of the sessions of processes that decide by the rules before. */
+export const EARLIER_SESSION_NAMES: readonly string[] = ['usher', 'usher-listen'];
+
 /** `search_path` is not among them: the operator's own counts. */
 export const SESSION_SETTINGS = {
   // The driver reads dates in this form alone, and makes null of every other.

@@ -1,5 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
-import { reference, stamp } from './columns.ts';
+import { grantWindow, reference, stamp } from './columns.ts';
 
 export const AppAdmin = defineEntity({
   name: 'AppAdmin',
@@ -7,5 +7,6 @@ export const AppAdmin = defineEntity({
     personId: reference().primary(),
     applicationId: reference().primary(),
     createdAt: stamp(),
+    ...grantWindow(),
   },
 });

@@ -10,3 +10,12 @@ export const reference = () => p.bigint('number');
 
 /** `timestamptz(3) not null default now()`. */
 export const stamp = () => p.datetime(3).defaultRaw('now()');
+
+/**
+ * When a grant begins and when it has ended (docs/reference/time.md): it counts at t when starts_at ≤ t < ends_at; null is no bound.
+ * As properties of an entity: `...grantWindow()`.
+ */
+export const grantWindow = () => ({
+  startsAt: p.datetime(3).nullable(),
+  endsAt: p.datetime(3).nullable(),
+});

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { Level } from '../../engine/types.ts';
-import { reference, stamp } from './columns.ts';
+import { grantWindow, reference, stamp } from './columns.ts';
 
 /** A person's level on one resource, regardless of roles: level 0 denies, 1 allowed, 2 view, 3 edit. */
 export const ResourceOverride = defineEntity({
@@ -14,5 +14,6 @@ export const ResourceOverride = defineEntity({
     tiered: p.boolean(),
     level: p.smallint().$type<Level>(),
     createdAt: stamp(),
+    ...grantWindow(),
   },
 });

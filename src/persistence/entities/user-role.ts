@@ -1,5 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
-import { reference, stamp } from './columns.ts';
+import { grantWindow, reference, stamp } from './columns.ts';
 
 export const UserRole = defineEntity({
   name: 'UserRole',
@@ -8,5 +8,6 @@ export const UserRole = defineEntity({
     applicationId: reference().primary(),
     roleId: reference().primary(),
     createdAt: stamp(),
+    ...grantWindow(),
   },
 });

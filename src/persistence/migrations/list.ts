@@ -24,6 +24,7 @@ import { Migration0027RefusedRow } from './0027-refused-row.ts';
 import { Migration0028SmtpOauth } from './0028-smtp-oauth.ts';
 import { Migration0200Reasons } from './0200-reasons.ts';
 import { Migration0201Images } from './0201-images.ts';
+import { Migration0202Windows, WINDOWS } from './0202-windows.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -53,4 +54,5 @@ export const MIGRATIONS = [
   { name: '0028-smtp-oauth', class: Migration0028SmtpOauth },
   { name: '0200-reasons', class: Migration0200Reasons },
   { name: '0201-images', class: Migration0201Images },
+  { name: WINDOWS, class: Migration0202Windows },
 ];

@@ -13,6 +13,7 @@ import { isNoPrimary, refuseUnfit, serverOf } from '../driver/start-failures.ts'
 import { PARTITIONS } from './0015-partitions.ts';
 import { LACKS_UNSENT_SQL, UNSENT, unsentIndexes } from './0016-unsent.ts';
 import { FOLDED_SEARCH } from './0025-folded-search.ts';
+import { LACKS_WINDOW_INDEXES_SQL, WINDOW_COLUMNS, WINDOWS, windowIndex } from './0202-windows.ts';
 import { foldSearches } from './fold-searches.ts';
 import { MIGRATIONS } from './list.ts';
 import { checksBefore, PARTITIONED } from './partitioned.ts';
@@ -160,22 +161,49 @@ async function setWaits(transaction: MigrationTransaction, waitMs: number): Prom
 
 /** What a pending migration wants of large tables, done before it in transactions of their own: its own may hold up nobody for long. */
 async function checkBefore(connection: ReturnType<typeof connectionOf>, waitMs: number): Promise<void> {
-  const state = await migrationState(connection.getClient());
-  if (!state.pending.includes(PARTITIONS) || state.unknown.length > 0) return;
-  for (const statement of PARTITIONED.flatMap(checksBefore)) {
-    const transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
+  const { pending, unknown } = await migrationState(connection.getClient());
+  if (unknown.length > 0) return;
+  const statements = [
+    ...(pending.includes(PARTITIONS) ? PARTITIONED.flatMap(checksBefore) : []),
+    ...(pending.includes(WINDOWS) ? WINDOW_COLUMNS : []),
+  ];
+  for (const statement of statements) {
+    // Whoever waited for the lock would hold up an index that its holder makes.
+    const transaction = await tryLock(connection, waitMs);
     try {
-      await lockMigrations(transaction, waitMs);
       await onTables(transaction, TABLE_WAIT_MS, () => sql.raw(statement).execute(transaction));
       await connection.commit(transaction);
     } catch (error) {
       await connection.rollback(transaction).catch(() => undefined); // as above
-      throw isLockTimeout(error) ? await lockedBy(connection.getClient(), waitMs) : error;
+      throw error;
     }
   }
 }
 
 const LOCK_PAUSE_MS = 100;
+
+/** Migrations whose indexes are made before them, and the statements that make what is missing of these. */
+const INDEXED_BEFORE: readonly (readonly [
+  migration: string,
+  statements: (db: Kysely<unknown>) => Promise<string[]>,
+])[] = [
+  [
+    UNSENT,
+    async (db) => {
+      const { rows } = await sql.raw<{ name: string; broken: boolean }>(LACKS_UNSENT_SQL).execute(db);
+      return rows.flatMap(unsentIndexes);
+    },
+  ],
+  [
+    WINDOWS,
+    async (db) => {
+      const { rows } = await sql
+        .raw<{ name: string; of: string; broken: boolean }>(LACKS_WINDOW_INDEXES_SQL)
+        .execute(db);
+      return rows.flatMap(windowIndex);
+    },
+  ],
+];
 
 /**
  * Indexes of large tables, made without a lock that writers wait for. That cannot stand in a transaction; another one holds the lock of
@@ -183,12 +211,13 @@ const LOCK_PAUSE_MS = 100;
  */
 async function indexBefore(connection: ReturnType<typeof connectionOf>, waitMs: number): Promise<void> {
   const client = connection.getClient();
-  const state = await migrationState(client);
-  if (!state.pending.includes(UNSENT) || state.unknown.length > 0) return;
+  const { pending, unknown } = await migrationState(client);
+  const wanted = INDEXED_BEFORE.filter(([migration]) => pending.includes(migration));
+  if (wanted.length === 0 || unknown.length > 0) return;
   const transaction = await tryLock(connection, waitMs);
   try {
-    const { rows } = await sql.raw<{ name: string; broken: boolean }>(LACKS_UNSENT_SQL).execute(client);
-    for (const statement of rows.flatMap(unsentIndexes)) await sql.raw(statement).execute(client);
+    for (const [, indexes] of wanted)
+      for (const statement of await indexes(client)) await sql.raw(statement).execute(client);
   } finally {
     // Nothing was written in it.
     await connection.rollback(transaction).catch(() => undefined); // as above
