@@ -37,7 +37,6 @@ const SLOW = [
   'cli/signals',
   'cli/start',
   'clients/frozen',
-  'clients/kept',
   'delivery/auth-first',
   'delivery/crash',
   'delivery/refusals',

@@ -29,7 +29,6 @@ await build({
         /^@connectrpc\//,
         /^@opentelemetry\/api/,
         /^lru-cache/,
-        /^openapi-fetch/,
       ],
       output: { entryFileNames: '[name].js', chunkFileNames: 'shared/[name]-[hash].js' },
     },

@@ -164,6 +164,22 @@ function exposeEngine(registry: Registry, engine: Engine): void {
     'How often the database turned out to have another history.',
     () => counters.restores,
   );
+  counter(
+    registry,
+    'usher_boundaries_passed_total',
+    'How often facts at hand were read again since a grant among them begins or ends.',
+    () => counters.boundariesPassed,
+  );
+  new Counter({
+    name: 'usher_facts_requests_total',
+    help: 'Requests of edges and local clients for facts, by the version of the rules by which they decide.',
+    labelNames: ['version'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [version, count] of Object.entries(counters.askers)) this.inc({ version }, count);
+    },
+  });
   exposeCaches(registry, engine);
   if (counters.replica !== null) exposeReplica(registry, counters.replica);
 }
@@ -256,6 +272,12 @@ function exposeReplica(registry: Registry, counters: ReplicaCounters): void {
       for (const [by, count] of Object.entries(counters.needs)) this.inc({ by }, count);
     },
   });
+  counter(
+    registry,
+    'usher_replica_timed_needs_total',
+    'Needs that were left to the primary since a grant in them has a beginning or an end.',
+    () => counters.timed,
+  );
   new Gauge({
     name: 'usher_replica_paused',
     help: '1 while the replica is left alone, by the reason.',

@@ -8,7 +8,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { AheadCounters } from './counters.ts';
 import type { DecisionFacts } from './decisions.ts';
-import type { Fact } from './facts.ts';
+import type { Fact } from './fact.ts';
 import type { Loader } from './loader.ts';
 import type { MemberNeed, Subject } from './types.ts';
 
@@ -55,14 +55,17 @@ export class Ahead {
   /** Notes the due facts of a question, once: each is due again only after a while. */
   note(subject: Subject, { policy, person, member, overrides }: DecisionFacts, now: number): void {
     if (!this.#options.loader.everHasSpare) {
-      for (const fact of [policy, person, member, overrides]) if (fact !== null) fact.due = fact.expires;
+      for (const fact of [policy, person, member, overrides])
+        if (fact !== null) (fact.bound ?? fact).due = fact.expires;
       return;
     }
     const again = Math.max(this.#pausedUntil, Math.floor(now + this.#options.againMs));
     const isNoted = (fact: Fact<unknown>): boolean => {
+      // One with a bound is not kept by anybody, whenever it is read ahead.
+      const noted = fact.bound ?? fact;
       // One that has expired was read for this very question: the next is read as that was.
-      if (fact.due > now || fact.expires <= now) return false;
-      fact.due = Math.min(fact.expires, again);
+      if (noted.due > now || fact.expires <= now) return false;
+      noted.due = Math.min(fact.expires, again);
       return now >= this.#pausedUntil;
     };
     if (isNoted(policy)) this.#add(this.#policies, policy.value.app, policy);

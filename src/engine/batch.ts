@@ -3,6 +3,7 @@
  * not hold all their facts together: a decision is kept until a change names one of its facts.
  */
 
+import type { Clock } from '../base/clock.ts';
 import type { DecisionFacts } from './decisions.ts';
 import { DENIED, evaluate } from './evaluate.ts';
 import type { Follower } from './follower.ts';
@@ -16,6 +17,7 @@ export type BatchQuestion = Question | null;
 export interface BatchParts {
   readonly follower: Pick<Follower, 'cursor' | 'fence' | 'touched'>;
   readonly unknownCodes: UnknownCodes;
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** The cached facts for a question that began at `asked`. */
   grounds(question: Question, now: number, asked: number): DecisionFacts | null;
   /** Begins, or joins, the loads of a question's missing facts. */
@@ -69,6 +71,22 @@ interface Made {
   readonly decision: Decision;
   /** The cursor when it was made. */
   readonly at: Revision;
+  /** Monotonic milliseconds: the first end of its facts by themselves; null for none. */
+  readonly ends: number | null;
+}
+
+function endOf({ person, member, overrides }: DecisionFacts): number | null {
+  let first: number | null = null;
+  for (const fact of [person, member, overrides]) {
+    const ends = fact?.bound?.ends ?? null;
+    if (ends !== null && (first === null || ends < first)) first = ends;
+  }
+  return first;
+}
+
+/** Whether a grant behind the decision has begun or ended since. */
+function hasPassed({ ends }: Made, instant: number): boolean {
+  return ends !== null && ends <= instant;
 }
 
 /** A batch with facts that must be loaded. */
@@ -95,13 +113,20 @@ export class Batch {
       this.#made = [];
     }
     this.#lacking = [];
+    const instant = this.#parts.clock.monotonic();
     this.#questions.forEach((question, index) => {
       const made = this.#made[index];
-      if (question === null || (made !== undefined && !this.isOvertaken(question, made.at))) return;
+      if (
+        question === null ||
+        (made !== undefined && !hasPassed(made, instant) && !this.isOvertaken(question, made.at))
+      )
+        return;
       const grounds = this.#parts.grounds(question, now, asked);
       if (grounds === null) this.#lacking.push(question);
       this.#made[index] =
-        grounds === null ? undefined : { decision: decide(question, grounds, unknownCodes), at: follower.cursor };
+        grounds === null
+          ? undefined
+          : { decision: decide(question, grounds, unknownCodes), at: follower.cursor, ends: endOf(grounds) };
     });
     if (this.#lacking.length > 0) return null;
     return this.#questions.map((_, index) => this.#made[index]?.decision ?? DENIED);

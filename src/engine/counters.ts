@@ -15,6 +15,10 @@ export class EngineCounters {
   loadFailures = 0;
   syncs = 0;
   syncFailures = 0;
+  /** Requests of other engines for facts, by the version of the rules by which they decide. */
+  readonly askers = { 1: 0, 2: 0 };
+  /** How often the facts at hand did not hold together any more, since a grant among them begins or ends. */
+  boundariesPassed = 0;
   /** Facts that were read but not stored, because a newer change names them. */
   factsLeftOut = 0;
   /** How often everything was dropped, and how many of these drops were because the database's history had changed. */
@@ -73,6 +77,8 @@ export class ReplicaCounters {
   };
   /** Needs of people and members, by who answered them. */
   readonly needs = { replica: 0, primary: 0 };
+  /** Those of the latter whose grants have a beginning or an end: a replica's clock has no say in it. */
+  timed = 0;
   /** Why it is left alone now. */
   paused: ReplicaPause | null = null;
   /** By how many revisions its newest answer that was used was behind. */

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Fact, Lease, ResourceOverrides } from './facts.ts';
+import type { Fact, Lease } from './fact.ts';
+import { NOT_KEPT } from './fact.ts';
+import type { ResourceOverrides } from './facts.ts';
 import type { Policy } from './policy.ts';
 import type { Decision, MemberFacts, PersonFacts, Question } from './types.ts';
 
@@ -87,11 +89,12 @@ export class Decisions {
   }
 
   put(key: QuestionKey, decision: Decision, { policy, person, member, overrides }: DecisionFacts): void {
-    if (this.#entries.size >= this.#entries.max && !this.#wasMade(key)) return;
+    // A single fact with a bound, and the decision is made from facts each time.
     let due = policy.due;
     if (person.due < due) due = person.due;
     if (member.due < due) due = member.due;
     if (overrides !== null && overrides.due < due) due = overrides.due;
+    if (due === NOT_KEPT || (this.#entries.size >= this.#entries.max && !this.#wasMade(key))) return;
     this.#entries.set(key, {
       decision,
       due,

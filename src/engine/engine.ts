@@ -7,12 +7,15 @@ import type { Clock } from '../base/clock.ts';
 import { Batch, type BatchQuestion, peekBatch } from './batch.ts';
 import { EngineCounters } from './counters.ts';
 import { type DecisionFacts, Decisions, type QuestionKey, questionKey } from './decisions.ts';
+import { itemsOf } from './effective.ts';
 import { evaluate } from './evaluate.ts';
 import { type ExplainedAt, Explainer } from './explain.ts';
+import type { Fact } from './fact.ts';
 import type { FactServer } from './fact-server.ts';
-import { type Facts, usable } from './facts.ts';
+import type { Facts } from './facts.ts';
 import type { Follower } from './follower.ts';
 import { decidedBy, type GroundsFinder, holdFacts, type KeptQuestion } from './grounds.ts';
+import { usable } from './instants.ts';
 import { Lists } from './lists.ts';
 import type { Loader } from './loader.ts';
 import type { AskOptions, EngineOptions } from './options.ts';
@@ -64,6 +67,7 @@ export class Engine {
   #open = false;
   #now: number;
   #cancelTick: (() => void) | undefined;
+  readonly #instant = () => this.#clock.monotonic();
 
   constructor(options: EngineOptions) {
     const { source, clock, cache, log, parts, lists, cursorKey } = options;
@@ -88,6 +92,7 @@ export class Engine {
       follower: made.follower,
       traces: options.traces,
       isOpen: () => this.#open,
+      counters: this.counters,
       noteNow: (now) => {
         this.#now = now;
       },
@@ -160,13 +165,13 @@ export class Engine {
    * As `peek`, of a question that its caller keeps to ask it again: the facts found are held with it. Null also for unknown codes:
    * `check` counts and refuses them.
    */
-  peekKept(kept: KeptQuestion, now = this.#now): Decision | null {
+  peekKept(kept: KeptQuestion): Decision | null {
     const { question, held } = kept;
-    if (held !== null && this.#grounds.isValid(held, now)) {
+    if (held !== null && this.#grounds.isValid(held, this.#now)) {
       this.counters.decisionHits++;
       return decidedBy(held);
     }
-    const grounds = this.#grounds.find(question, now, Number.POSITIVE_INFINITY);
+    const grounds = this.#grounds.find(question, this.#now, Number.POSITIVE_INFINITY);
     kept.held = grounds === null ? null : holdFacts(question, grounds);
     return grounds === null || kept.held === null
       ? null
@@ -246,6 +251,7 @@ export class Engine {
     const batch = new this.#Batch(questions, {
       follower: this.#follower,
       unknownCodes: this.unknownCodes,
+      clock: this.#clock,
       grounds: (question, now, asked) => this.#grounds.find(question, now, asked),
       load: (question, now, asked) => this.#grounds.load(question, now, asked),
     });
@@ -268,24 +274,14 @@ export class Engine {
   /** Every permission that the application defines, with what the subject holds of it; all of one revision. */
   effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: string }> {
     return this.#ask(subject, options, (grounds) => {
-      return { items: this.#itemsOf(subject, grounds), revision: this.revision };
+      return { items: itemsOf(subject, grounds, this.unknownCodes), revision: this.revision };
     });
   }
 
   /** The items of `effective` if all facts are cached; else null: call `effective`. Synchronous, like `peek`. */
   peekEffective(subject: Subject): EffectiveItem[] | null {
     const grounds = this.#grounds.find(subject, this.#now, Number.POSITIVE_INFINITY);
-    return grounds === null ? null : this.#itemsOf(subject, grounds);
-  }
-
-  #itemsOf(subject: Subject, { policy, person, member, overrides }: DecisionFacts): EffectiveItem[] {
-    this.unknownCodes.checkType(policy.value, subject.resourceType);
-    const levels = overrides === null ? null : overrides.value.levels;
-    return policy.value.ordered.map((permission): EffectiveItem => {
-      const { code, tiered, groupName, global } = permission;
-      const { level, granted, source } = evaluate(person.value, member.value, permission, levels);
-      return { code, tiered, groupName, global, level, granted, source };
-    });
+    return grounds === null ? null : itemsOf(subject, grounds, this.unknownCodes);
   }
 
   /**
@@ -295,7 +291,7 @@ export class Engine {
     return this.#waits.until(
       options,
       (now, askedAt) => {
-        const fact = usable(this.#facts.policy(app), now, askedAt);
+        const fact = usable(this.#facts.policy(app), now, askedAt, this.#instant);
         return fact === undefined ? null : { policy: fact.value, revision: this.revision };
       },
       () => [this.#loader.policy(app)],
@@ -304,7 +300,11 @@ export class Engine {
 
   /** The answer of `policy` if it is cached; else null. Synchronous, like `peek`. */
   peekPolicy(app: string): Policy | null {
-    return usable(this.#facts.policy(app), this.#now, Number.POSITIVE_INFINITY)?.value ?? null;
+    return this.#peek(this.#facts.policy(app));
+  }
+
+  #peek<T>(fact: Fact<T> | undefined): T | null {
+    return usable(fact, this.#now, Number.POSITIVE_INFINITY, this.#instant)?.value ?? null;
   }
 
   /** The facts about a person, for guards of reads. */
@@ -312,7 +312,7 @@ export class Engine {
     return this.#waits.until(
       options,
       (now, askedAt) => {
-        const fact = usable(this.#facts.about(email)?.person, now, askedAt);
+        const fact = usable(this.#facts.about(email)?.person, now, askedAt, this.#instant);
         return fact === undefined ? null : { person: fact.value, revision: this.revision };
       },
       () => [this.#loader.member({ email, app: '', resourceType: '', resourceId: '' })],
@@ -328,7 +328,7 @@ export class Engine {
 
   /** The answer of `person` if it is cached; else null. Synchronous, like `peek`. */
   peekPerson(email: string): PersonFacts | null {
-    return usable(this.#facts.about(email)?.person, this.#now, Number.POSITIVE_INFINITY)?.value ?? null;
+    return this.#peek(this.#facts.about(email)?.person);
   }
 
   /** The same for `member`. */

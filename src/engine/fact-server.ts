@@ -5,22 +5,26 @@
 
 import type { Clock } from '../base/clock.ts';
 import { unavailable } from '../base/errors.ts';
-import { type Fact, type Facts, type Member, type ResourceOverrides, usable } from './facts.ts';
+import type { EngineCounters } from './counters.ts';
+import type { Fact } from './fact.ts';
+import type { Facts, Member, ResourceOverrides } from './facts.ts';
 import type { Follower } from './follower.ts';
 import type { GroundsFinder } from './grounds.ts';
+import { holdTogether, usable } from './instants.ts';
 import type { Loader } from './loader.ts';
 import { type Policy, rowsOf } from './policy.ts';
-import type {
-  FactsSource,
-  LogWindow,
-  MemberAnswer,
-  MemberNeed,
-  MembersReply,
-  OverrideFacts,
-  PersonFacts,
-  PolicyReply,
-  PolicyRows,
-  Revision,
+import {
+  type FactsSource,
+  type LogWindow,
+  type MemberAnswer,
+  type MemberNeed,
+  type MembersReply,
+  type OverrideFacts,
+  type PersonFacts,
+  type PolicyReply,
+  type PolicyRows,
+  type Revision,
+  UNBOUNDED,
 } from './types.ts';
 import { notServing } from './waiting.ts';
 
@@ -31,6 +35,7 @@ export interface FactServerParts {
   readonly loader: Loader;
   readonly follower: Follower;
   readonly grounds: GroundsFinder;
+  readonly counters: Pick<EngineCounters, 'askers'>;
   /** Whether the engine follows the log. */
   readonly isOpen: () => boolean;
 }
@@ -47,6 +52,12 @@ interface Found<T> {
   readonly readAt: number;
 }
 
+/**
+ * A fact that holds for less than this, in ms, is read anew before it is given away. Less may be over when it arrives, and again when the
+ * asker has asked once more; what was read for this very question serves theirs, however soon it ends.
+ */
+const SOON_MS = 50;
+
 /** Facts may be overtaken while they are loaded; then the source itself answers. */
 const ATTEMPTS = 3;
 
@@ -57,6 +68,11 @@ export class FactServer {
 
   constructor(parts: FactServerParts) {
     this.#parts = parts;
+  }
+
+  /** Those who ask, for metrics. */
+  get askers(): EngineCounters['askers'] {
+    return this.#parts.counters.askers;
   }
 
   /**
@@ -84,7 +100,7 @@ export class FactServer {
       since,
       asked,
       (now) => {
-        const fact = young(this.#parts.facts.policy(app), now, asked);
+        const fact = this.#young(this.#parts.facts.policy(app), now, asked);
         return fact === undefined ? null : { value: this.#rowsOf(fact.value), readAt: fact.readAt };
       },
       () => [this.#parts.loader.policy(app)],
@@ -165,28 +181,40 @@ export class FactServer {
     const { email, app, resourceType, resourceId } = need;
     if (app !== '') grounds.dropOtherIncarnations(need);
     const about = facts.about(email);
-    const person = young(about?.person, now, asked);
+    const person = this.#young(about?.person, now, asked);
     if (person === undefined) return null;
-    if (app === '') return { value: personAlone(person.value), readAt: person.readAt };
+    const boundaries = { ...UNBOUNDED, person: this.left(person, asked) };
+    if (app === '') return { value: { ...personAlone(person.value), boundaries }, readAt: person.readAt };
     const held = about?.members.get(app);
-    const member = young(held?.fact, now, asked);
+    const member = this.#young(held?.fact, now, asked);
     if (member === undefined) return null;
-    const value = { person: person.value, member: member.value, overrides: null };
+    const overrides = resourceType === '' ? null : this.#young(overridesOf(held, resourceType, resourceId), now, asked);
+    if (overrides === undefined || !holdTogether(person, member, overrides, asked.at, now)) return null;
     const readAt = Math.min(person.readAt, member.readAt);
-    if (resourceType === '') return { value, readAt };
-    const overrides = young(overridesOf(held, resourceType, resourceId), now, asked);
-    if (overrides === undefined || overrides.value.appId !== member.value.appId) return null;
+    const value = { person: person.value, member: member.value };
+    boundaries.member = this.left(member, asked);
+    if (overrides === null) return { value: { ...value, overrides: null, boundaries }, readAt };
+    if (overrides.value.appId !== member.value.appId) return null;
+    boundaries.overrides = this.left(overrides, asked);
     return {
-      value: { ...value, overrides: overrideFacts(need, overrides.value) },
+      value: { ...value, overrides: overrideFacts(need, overrides.value), boundaries },
       readAt: Math.min(readAt, overrides.readAt),
     };
   }
-}
 
-/** A fact that may still be given away: those who get it count its age from when it was read. */
-function young<T>(fact: Fact<T> | undefined, now: number, { at, oldest }: Asked): Fact<T> | undefined {
-  const held = usable(fact, now, at);
-  return held !== undefined && held.readAt >= oldest ? held : undefined;
+  /** A fact that may still be given away: those who get it count its age from when it was read. */
+  #young<T>(fact: Fact<T> | undefined, now: number, { at, oldest }: Asked): Fact<T> | undefined {
+    const held = usable(fact, now, at, () => now + SOON_MS);
+    return held !== undefined && held.readAt >= oldest ? held : undefined;
+  }
+
+  /**
+   * The boundary of a fact for who asked, in ms: what was left of it when the question arrived. They count it from when they sent that,
+   * as they count ages, so that it is never too long, whatever the wire took.
+   */
+  protected left({ bound }: Fact<unknown>, { at }: Asked): number | null {
+    return bound === null ? null : Math.max(0, Math.floor(bound.ends - at));
+  }
 }
 
 function age({ at }: Asked, readAt: number): number {
@@ -205,7 +233,7 @@ function collect(answers: readonly (Found<MemberAnswer> | null)[]): Found<Member
 }
 
 /** As storage answers a need without an application. */
-function personAlone(person: PersonFacts): MemberAnswer {
+function personAlone(person: PersonFacts): Omit<MemberAnswer, 'boundaries'> {
   return {
     person,
     member: { app: '', email: person.email, appId: null, admin: false, roleIds: [] },

@@ -5,7 +5,9 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
+import { type Fact, type Lease, LeasedFact, type Timing } from './fact.ts';
 import { sizeOfMember, sizeOfOverrides, sizeOfPerson, sizeOfPolicy } from './fact-sizes.ts';
+import { gainsBound, UNTIMED } from './instants.ts';
 import { compilePolicy, type Policy } from './policy.ts';
 import {
   type Level,
@@ -17,46 +19,6 @@ import {
   type PolicyRows,
   type Revision,
 } from './types.ts';
-
-/** Shared by a fact and everything derived from it. Once false it stays false. */
-export interface Lease {
-  live: boolean;
-}
-
-export interface Fact<T> {
-  value: T;
-  /** Of the snapshot that it was last read from. */
-  revision: Revision;
-  /** Monotonic milliseconds: when the statement that last read it was sent. */
-  readAt: number;
-  /** Monotonic milliseconds, an integer: the end of its use, except for the question that it was read for. */
-  expires: number;
-  /** The same, never after `expires`: a question that uses it later has it read again (ahead.ts). */
-  due: number;
-  readonly lease: Lease;
-}
-
-/** A small fact that is its own lease: saves one object per fact, and one access per answer. */
-class LeasedFact<T> implements Fact<T>, Lease {
-  // What each answer reads comes first, next to each other in memory.
-  readonly lease: Lease;
-  live = true;
-  due: number;
-  value: T;
-  expires: number;
-  revision: Revision;
-  readAt: number;
-
-  /** @param lease a separate lease for a large value, which a decision derived from it must not keep in memory */
-  constructor(value: T, revision: Revision, readAt: number, expires: number, lease: Lease | null) {
-    this.value = value;
-    this.revision = revision;
-    this.readAt = readAt;
-    this.expires = expires;
-    this.due = dueAt(readAt, expires);
-    this.lease = lease ?? this;
-  }
-}
 
 /** A member's overrides for one resource, and the incarnation of the application that they belong to. */
 export interface ResourceOverrides {
@@ -167,45 +129,51 @@ export class Facts {
   putPolicy(rows: PolicyRows, revision: Revision, sentAt: number): void {
     const held = this.#policies.get(rows.app);
     if (held === undefined || isOlder(held, revision, sentAt)) {
-      this.#policies.set(rows.app, this.#fact(compilePolicy(rows), revision, sentAt, { live: true }));
+      this.#policies.set(rows.app, this.#fact(compilePolicy(rows), revision, sentAt, UNTIMED, { live: true }));
     }
   }
 
   /** Like `putPolicy`. An unchanged fact keeps its lease: another resource of the person ends no other decision. */
-  putPerson(person: PersonFacts, revision: Revision, sentAt: number): void {
+  putPerson(person: PersonFacts, revision: Revision, sentAt: number, timing = UNTIMED): void {
     const entry = this.#entry(person.email);
     const held = entry.person;
     if (held !== undefined) {
       if (!isOlder(held, revision, sentAt)) return;
-      if (isSamePerson(held.value, person)) {
-        this.#renew(held, revision, sentAt);
+      if (isSamePerson(held.value, person) && !gainsBound(held, timing)) {
+        held.renew({ revision, readAt: sentAt }, this.expiry(sentAt), timing);
         return;
       }
       this.left(held.lease, 'set');
     }
-    entry.person = this.#fact(person, revision, sentAt);
+    entry.person = this.#fact(person, revision, sentAt, timing);
   }
 
   /** Like `putPerson`. A changed member loses its overrides. */
-  putMember(member: MemberFacts, revision: Revision, sentAt: number): void {
+  putMember(member: MemberFacts, revision: Revision, sentAt: number, timing = UNTIMED): void {
     const { members } = this.#entry(member.email);
     const held = members.get(member.app);
     if (held !== undefined) {
       if (!isOlder(held.fact, revision, sentAt)) return;
-      if (isSameMember(held.fact.value, member)) {
-        this.#renew(held.fact, revision, sentAt);
+      if (isSameMember(held.fact.value, member) && !gainsBound(held.fact, timing)) {
+        held.fact.renew({ revision, readAt: sentAt }, this.expiry(sentAt), timing);
         return;
       }
       members.delete(member.app);
       this.#memberLeft(held, 'set');
     }
     this.#makeRoom(members, sizeOfMember(member));
-    members.set(member.app, { fact: this.#fact(member, revision, sentAt), overrides: null, resources: 0 });
+    members.set(member.app, { fact: this.#fact(member, revision, sentAt, timing), overrides: null, resources: 0 });
     this.#members++;
   }
 
   /** Like `putPolicy`, after the member of the same answer: overrides live no longer than their member. */
-  putOverrides(overrides: OverrideFacts, { member }: MemberAnswer, revision: Revision, sentAt: number): void {
+  putOverrides(
+    overrides: OverrideFacts,
+    { member }: Pick<MemberAnswer, 'member'>,
+    revision: Revision,
+    sentAt: number,
+    timing = UNTIMED,
+  ): void {
     const members = this.#people.get(overrides.email)?.members;
     const owner = members?.get(overrides.app);
     if (members === undefined || owner === undefined) return;
@@ -219,7 +187,7 @@ export class Facts {
         ? NO_LEVELS
         : new Map(overrides.levels.map(({ permissionId, level }) => [permissionId, level]));
     this.#makeRoom(members, sizeOfOverrides(resourceId, levels), owner);
-    const fact = this.#fact({ appId: member.appId, levels }, revision, sentAt);
+    const fact = this.#fact({ appId: member.appId, levels }, revision, sentAt, timing);
     owner.overrides ??= new Map();
     const byId = owner.overrides.get(resourceType);
     if (byId === undefined) owner.overrides.set(resourceType, new Map([[resourceId, fact]]));
@@ -339,16 +307,8 @@ export class Facts {
     this.left(lease, why);
   }
 
-  #fact<T>(value: T, revision: Revision, readAt: number, lease: Lease | null = null): Fact<T> {
-    return new LeasedFact(value, revision, readAt, this.expiry(readAt), lease);
-  }
-
-  /** Decisions derived earlier keep their expiry. */
-  #renew<T>(fact: Fact<T>, revision: Revision, readAt: number): void {
-    fact.revision = revision;
-    fact.readAt = readAt;
-    fact.expires = this.expiry(readAt);
-    fact.due = dueAt(readAt, fact.expires);
+  #fact<T>(value: T, revision: Revision, readAt: number, timing: Timing, lease: Lease | null = null): Fact<T> {
+    return new LeasedFact(value, { revision, readAt }, this.expiry(readAt), timing, lease);
   }
 
   /** Counts from when the statement was sent, not answered. An integer needs no heap object. */
@@ -365,18 +325,8 @@ export function isKnownScope(scope: string): boolean {
   return SCOPE.test(scope);
 }
 
-/** A fact that has not expired, or was read for the question that began at `askedAt`. */
-export function usable<T>(fact: Fact<T> | undefined, now: number, askedAt: number): Fact<T> | undefined {
-  return fact !== undefined && (fact.expires > now || fact.readAt >= askedAt) ? fact : undefined;
-}
-
 export function wasReadBefore(a: Fact<unknown>, b: Fact<unknown>): boolean {
   return isOlder(a, b.revision, b.readAt);
-}
-
-/** Early enough that a fact in use every few seconds is read again before half of its life is over. */
-function dueAt(readAt: number, expires: number): number {
-  return Math.floor(readAt + 0.4 * (expires - readAt));
 }
 
 function isOlder(held: Fact<unknown>, revision: Revision, sentAt: number): boolean {

@@ -20,6 +20,8 @@ export interface Ticket {
   readonly nonce: string | null;
   /** Monotonic milliseconds. */
   readonly sentAt: number;
+  /** Another one for each statement. */
+  readonly statement: number;
 }
 
 export interface FollowerOptions {

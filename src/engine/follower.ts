@@ -35,6 +35,7 @@ export class Follower {
   /** The cursor as callers see it; made at its first use. */
   #text: string | undefined;
   #fence = 0;
+  #statements = 0;
   /** The latest applied changes, up to the cursor. */
   readonly #recent: RecentChanges;
   /** Revisions before the floor that callers have sent and that proved to belong to this history. */
@@ -133,7 +134,8 @@ export class Follower {
 
   /** Take it when a statement is sent, in the same turn. */
   ticket(): Ticket {
-    return { since: this.#cursor, fence: this.#fence, nonce: this.nonce, sentAt: this.#options.clock.monotonic() };
+    const [statement, sentAt] = [++this.#statements, this.#options.clock.monotonic()];
+    return { since: this.#cursor, fence: this.#fence, nonce: this.nonce, sentAt, statement };
   }
 
   /** Applies the log in a reply. Returns whether its facts may be stored, each after `touched`. */
@@ -323,8 +325,7 @@ export class Follower {
   async #read(): Promise<Revision | null> {
     if (this.#closed) throw unavailable('The service is shutting down.');
     const { source, clock, counters, log } = this.#options;
-    const ticket = this.ticket();
-    const fresh = this.#mustBeFresh;
+    const [ticket, fresh] = [this.ticket(), this.#mustBeFresh];
     this.#mustBeFresh = false;
     counters.syncs++;
     try {
@@ -374,8 +375,7 @@ export class Follower {
    * about now, since they may have waited anywhere; only an answer to a question does.
    */
   #hear(news: LogNews | undefined): void {
-    if (this.#closed || (news !== undefined && this.advanceBy(news))) return;
-    this.#wakeUps.wake();
+    if (!this.#closed && (news === undefined || !this.advanceBy(news))) this.#wakeUps.wake();
   }
 
   #readAsTold(): void {

@@ -1,7 +1,11 @@
+import type { Clock } from '../base/clock.ts';
 import type { Ahead } from './ahead.ts';
+import type { EngineCounters } from './counters.ts';
 import type { DecisionFacts } from './decisions.ts';
 import { evaluate, type PolicyPermission } from './evaluate.ts';
-import { type Fact, type Facts, type ResourceOverrides, usable, wasReadBefore } from './facts.ts';
+import type { Fact } from './fact.ts';
+import { type Facts, type ResourceOverrides, wasReadBefore } from './facts.ts';
+import { holdTogether, usable } from './instants.ts';
 import type { Loader } from './loader.ts';
 import type { Policy } from './policy.ts';
 import type { Decision, Question, Subject } from './types.ts';
@@ -40,21 +44,33 @@ export function decidedBy({ person, member, permission, overrides }: HeldFacts):
   return evaluate(person.value, member.value, permission, overrides === null ? null : overrides.value.levels);
 }
 
+export interface GroundsParts {
+  readonly facts: Facts;
+  readonly loader: Loader;
+  readonly ahead: Pick<Ahead, 'note'>;
+  readonly counters: Pick<EngineCounters, 'boundariesPassed'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
 /** Finds the facts that decide a question in the caches, or loads them. */
 export class GroundsFinder {
   readonly #facts: Facts;
   readonly #loader: Loader;
   readonly #ahead: Pick<Ahead, 'note'>;
+  readonly #counters: Pick<EngineCounters, 'boundariesPassed'>;
+  readonly #clock: Pick<Clock, 'monotonic'>;
 
-  constructor(facts: Facts, loader: Loader, ahead: Pick<Ahead, 'note'>) {
+  constructor({ facts, loader, ahead, counters, clock }: GroundsParts) {
     this.#facts = facts;
     this.#loader = loader;
     this.#ahead = ahead;
+    this.#counters = counters;
+    this.#clock = clock;
   }
 
   /**
-   * The facts of a decision, if all are cached: live, hence true at the cursor, not expired, of one incarnation of the application.
-   * What is due of them is noted to be read again.
+   * The facts of a decision, if all are cached: live, hence true at the cursor, not expired, of one incarnation of the application, and
+   * true together at one instant since the question was asked. What is due of them is noted to be read again.
    */
   find(subject: Subject, now: number, asked: number): DecisionFacts | null {
     const policy = this.#facts.policy(subject.app);
@@ -77,14 +93,32 @@ export class GroundsFinder {
     return { policy, person, member, overrides };
   }
 
-  /** Of facts that are due: whether none has expired. Then they are noted. */
+  /** Of facts some of which are due, or have a bound: whether none has expired, and they hold together. What is due is noted. */
   #isUsable(subject: Subject, facts: DecisionFacts, now: number, asked: number): boolean {
     const { policy, person, member, overrides } = facts;
-    for (const fact of [policy, person, member, overrides]) {
-      if (fact !== null && usable<unknown>(fact, now, asked) === undefined) return false;
+    if (hasExpired(policy, now, asked) || hasExpired(person, now, asked) || hasExpired(member, now, asked))
+      return false;
+    if (overrides !== null && hasExpired(overrides, now, asked)) return false;
+    if (person.bound !== null || member.bound !== null || (overrides !== null && overrides.bound !== null)) {
+      if (!this.holdTogether(facts, now, asked)) {
+        this.#counters.boundariesPassed++;
+        return false;
+      }
+      const toRead = isToRead(policy, now) || isToRead(person, now) || isToRead(member, now);
+      if (!toRead && (overrides === null || !isToRead(overrides, now))) return true;
     }
     this.#ahead.note(subject, facts, now);
     return true;
+  }
+
+  /** Of facts with a bound. `now` may be a while old, which is too old to compare a bound with. */
+  protected holdTogether({ person, member, overrides }: DecisionFacts, now: number, asked: number): boolean {
+    return holdTogether(person, member, overrides, asked, this.instant(now));
+  }
+
+  /** Of this very moment. */
+  protected instant(_now: number): number {
+    return this.#clock.monotonic();
   }
 
   /** Whether all are as `find` would find them, and none is due: a lease ends with its fact, whatever the reason. */
@@ -108,14 +142,15 @@ export class GroundsFinder {
     this.dropOtherIncarnations(subject);
     const loads: Promise<void>[] = [];
     const policy = this.#facts.policy(app);
-    if (usable(policy, now, asked) === undefined) loads.push(this.#loader.policy(app));
+    const instant = () => this.instant(now);
+    if (usable(policy, now, asked, instant) === undefined) loads.push(this.#loader.policy(app));
     const about = this.#facts.about(email);
     const member = about?.members.get(app);
     const overrides = member?.overrides?.get(resourceType)?.get(resourceId);
     const lacking =
-      usable(about?.person, now, asked) === undefined ||
-      usable(member?.fact, now, asked) === undefined ||
-      (resourceType !== '' && usable(overrides, now, asked) === undefined);
+      usable(about?.person, now, asked, instant) === undefined ||
+      usable(member?.fact, now, asked, instant) === undefined ||
+      (resourceType !== '' && usable(overrides, now, asked, instant) === undefined);
     if (lacking || loads.length === 0) {
       // Reuses the strings of cached facts as keys: strings of a question would keep its whole request in memory.
       const held = { email: about?.person?.value.email ?? email, app: policy?.value.app ?? app };
@@ -136,6 +171,15 @@ export class GroundsFinder {
       else this.#facts.dropMember(app, email);
     }
   }
+}
+
+function hasExpired({ expires, readAt }: Fact<unknown>, now: number, asked: number): boolean {
+  return expires <= now && readAt < asked;
+}
+
+/** Whether it is due to be read ahead. */
+function isToRead({ bound, due }: Fact<unknown>, now: number): boolean {
+  return (bound === null ? due : bound.due) <= now;
 }
 
 function isLive({ lease, due }: Pick<Fact<unknown>, 'lease' | 'due'>, now: number): boolean {

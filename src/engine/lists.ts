@@ -22,6 +22,7 @@ import {
   type Named,
   type Place,
   type ResourcesQuestion,
+  type ResourcesRead,
   type Revision,
   type RevisionToken,
   type Snapshot,
@@ -79,7 +80,7 @@ interface ListsOptions {
 /** The form of a revision in cursors. */
 type RevisionTuple = [number: Revision, nonce: string | null];
 type SubjectsCursor = [mark: RevisionTuple, after: number];
-type ResourcesCursor = [mark: RevisionTuple, from: string, skip: number];
+type ResourcesCursor = [mark: RevisionTuple, from: string, skip: number, boundary: number | null];
 
 /** Maximum bytes of JSON for an identifier in a cursor; of a longer one only a prefix is kept. */
 const MAX_PREFIX = 240;
@@ -122,11 +123,12 @@ export class Lists {
 
   /**
    * The resources of a type that a check of the same question allows: all except those listed, or only those, ordered by UTF-8. All pages
-   * reflect one state: LIST_CHANGED when the person's grants or the application's policy changed since the first page.
+   * reflect one state: LIST_CHANGED when the person's grants or the application's policy changed since the first page, or when one of
+   * those grants has begun or ended since.
    */
   async resources(question: ResourcesQuestion, page: ListPage, options: AskOptions = {}): Promise<ResourcesPage> {
     const bound = resourcesBound(question);
-    const [mark, from, skip] = (await this.#open<ResourcesCursor>(page, bound)) ?? [null, '', 0];
+    const [mark, from, skip, boundary] = (await this.#open<ResourcesCursor>(page, bound)) ?? [null, '', 0, null];
     const { limit } = page;
     const place = { from, skip };
     let allExcept = false;
@@ -136,7 +138,7 @@ export class Lists {
         { limit: limit + 1, place, revisions: [...revisions, mark?.[0] ?? 0], since: mark?.[0] ?? null },
         (facts) => {
           this.#refuseOtherHistory(facts, mark, page);
-          refuseChanged(facts, mark);
+          refuseChanged(facts, mark, boundary);
           const permission = this.#permissionOf(facts, question);
           const isYes = (override: Level | null) =>
             isAllowed(
@@ -154,7 +156,10 @@ export class Lists {
       allExcept,
       resourceIds: shown,
       next: more
-        ? await this.#cursors.seal([markOf(read), ...placeBehind(shown, place)] satisfies ResourcesCursor, bound)
+        ? await this.#cursors.seal(
+            [markOf(read), ...placeBehind(shown, place), read.boundary] satisfies ResourcesCursor,
+            bound,
+          )
         : '',
       revision: formatRevision(read.head),
       applicationKnown: read.appId !== null,
@@ -215,12 +220,17 @@ function overridesOf(permission: PolicyPermission | undefined, level: Level | nu
   return permission === undefined || level === null ? NO_OVERRIDES : new Map([[permission.id, level]]);
 }
 
-function refuseChanged({ head, nonces, changed }: Snapshot & { changed: boolean }, mark: RevisionTuple | null): void {
+function refuseChanged(
+  { head, nonces, changed, boundary }: Snapshot & Pick<ResourcesRead, 'changed' | 'boundary'>,
+  mark: RevisionTuple | null,
+  before: number | null,
+): void {
   if (mark === null) return;
   const [number] = mark;
   // The row is pruned after a week, with others that might have recorded a change.
   const isPruned = number > 0 && (nonces[1] ?? null) === null;
-  if (!changed && !isPruned && head.number - number <= MAX_LOG_ROWS) return;
+  const hasPassed = boundary !== before;
+  if (!changed && !hasPassed && !isPruned && head.number - number <= MAX_LOG_ROWS) return;
   throw new UsherError(
     'LIST_CHANGED',
     'What the user holds, or the policy of the application, has changed since the first page: read the list again from the start.',

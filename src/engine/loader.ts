@@ -1,8 +1,10 @@
 import type { Clock } from '../base/clock.ts';
 import { type UsherError, unavailable } from '../base/errors.ts';
 import type { EngineCounters } from './counters.ts';
+import type { Timing } from './fact.ts';
 import type { Facts } from './facts.ts';
 import { type Follower, STATEMENT_MS, type Ticket } from './follower.ts';
+import { endOf } from './instants.ts';
 import type { Replica } from './replica.ts';
 import type { EngineTraces, TracedCaller } from './traces.ts';
 import {
@@ -30,6 +32,13 @@ interface LoaderOptions {
   /** Runs `fn` at the end of this turn of the event loop, so that the needs of one turn share a statement. */
   defer: (fn: () => void) => void;
   traces?: EngineTraces | undefined;
+}
+
+/** How facts of a reply were read: by which statement, of which snapshot, and when. */
+interface Read {
+  readonly ticket: Ticket;
+  readonly head: Revision;
+  readonly readAt: number;
 }
 
 /** A need, which other callers may join until its statement is answered. */
@@ -195,7 +204,7 @@ export class Loader {
     if (replica !== undefined && (await replica.policy(app))) return;
     await this.#read(
       (since) => source.policy(since, app),
-      ({ policy }, head, readAt) => this.#storePolicy(policy, head, readAt),
+      ({ policy }, { head, readAt }) => this.#storePolicy(policy, head, readAt),
     );
   }
 
@@ -205,21 +214,22 @@ export class Loader {
     if (needs.length === 0) return;
     await this.#read(
       (since) => source.members(since, needs),
-      ({ answers }, head, readAt) => {
+      ({ answers }, read) => {
         if (answers.length !== needs.length) throw new Error("The source's answers do not match the needs.");
-        for (const answer of answers) this.#storeMember(answer, head, readAt);
+        for (const answer of answers) this.#storeMember(answer, read);
       },
     );
   }
 
   async #read<R extends FactsReply>(
     ask: (since: Revision) => Promise<R>,
-    store: (reply: R, head: Revision, readAt: number) => void,
+    store: (reply: R, read: Read) => void,
   ): Promise<void> {
     const { clock, follower } = this.#options;
     const ticket: Ticket = follower.ticket();
     const reply = await within(clock, STATEMENT_MS, ask(ticket.since));
-    if (follower.apply(ticket, reply.window)) store(reply, reply.window.head, ticket.sentAt - (reply.ageMs ?? 0));
+    if (!follower.apply(ticket, reply.window)) return;
+    store(reply, { ticket, head: reply.window.head, readAt: ticket.sentAt - (reply.ageMs ?? 0) });
   }
 
   #storePolicy(policy: PolicyRows, head: Revision, readAt: number): void {
@@ -228,18 +238,26 @@ export class Loader {
     else facts.putPolicy(policy, head, readAt);
   }
 
-  #storeMember(answer: MemberAnswer, head: Revision, readAt: number): void {
+  #storeMember(answer: MemberAnswer, { ticket, head, readAt }: Read): void {
     const { follower, facts, counters } = this.#options;
-    const { person, member, overrides } = answer;
+    const { person, member, overrides, boundaries } = answer;
+    const timing = (boundaryMs: number | null): Timing => {
+      return { statement: ticket.statement, ends: this.endOf(ticket, boundaryMs) };
+    };
     if (follower.touched(head, `u:${person.email}`, null)) counters.factsLeftOut++;
-    else facts.putPerson(person, head, readAt);
+    else facts.putPerson(person, head, readAt, timing(boundaries.person));
     if (member.app === '') return; // the need was for the person only
     if (follower.touched(head, `m:${member.app}:${member.email}`, member.app)) {
       counters.factsLeftOut++;
       return;
     }
-    facts.putMember(member, head, readAt);
-    if (overrides !== null) facts.putOverrides(overrides, answer, head, readAt);
+    facts.putMember(member, head, readAt, timing(boundaries.member));
+    if (overrides !== null) facts.putOverrides(overrides, answer, head, readAt, timing(boundaries.overrides));
+  }
+
+  /** Counted from when the statement was sent: nobody knows when it was executed, nor how long its answer was under way. */
+  protected endOf({ sentAt }: Ticket, boundaryMs: number | null): number | null {
+    return endOf(sentAt, boundaryMs);
   }
 }
 

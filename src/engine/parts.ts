@@ -60,7 +60,7 @@ export function makeParts(
     againMs: cache.ttlMs / 20,
     isOpen,
   });
-  const grounds = new (parts?.GroundsFinder ?? GroundsFinder)(facts, loader, ahead);
-  const served = new FactServer({ source, clock, facts, loader, follower, grounds, isOpen });
+  const grounds = new (parts?.GroundsFinder ?? GroundsFinder)({ facts, loader, ahead, counters, clock });
+  const served = new FactServer({ source, clock, facts, loader, follower, grounds, counters, isOpen });
   return { facts, follower, loader, grounds, served };
 }

@@ -54,10 +54,10 @@ export class Replica {
     let left = needs;
     await this.#read(
       (since) => this.#options.source.members(since, needs),
-      ({ answers, window: { head } }) => {
+      ({ answers, window: { head } }, { statement }) => {
         if (answers.length !== needs.length) throw new Error("The replica's answers do not match the needs.");
         const changed = this.scopesAfter(head);
-        left = needs.filter((_, index) => !this.#storeMember(answers[index] as MemberAnswer, head, changed));
+        left = needs.filter((_, index) => !this.#storeMember(answers[index] as MemberAnswer, head, changed, statement));
         return left.length === 0;
       },
     );
@@ -84,7 +84,10 @@ export class Replica {
   }
 
   /** `store` returns whether nothing is left for the primary. It runs in the turn in which the reply was judged. */
-  async #read<R extends FactsReply>(ask: (since: Revision) => Promise<R>, store: (reply: R) => boolean): Promise<void> {
+  async #read<R extends FactsReply>(
+    ask: (since: Revision) => Promise<R>,
+    store: (reply: R, ticket: Ticket) => boolean,
+  ): Promise<void> {
     const { clock, follower, counters } = this.#options;
     if (!this.isProven()) {
       counters.results.unproven++;
@@ -102,7 +105,7 @@ export class Replica {
       const standing = this.standing(ticket, reply.window);
       if (standing === 'behind') {
         counters.behind = follower.cursor - reply.window.head;
-        counters.results[store(reply) ? 'replica' : 'both']++;
+        counters.results[store(reply, ticket) ? 'replica' : 'both']++;
         return;
       }
       counters.results[standing]++;
@@ -155,16 +158,31 @@ export class Replica {
     await within(clock, ANSWER_MS, follower.sync()).catch(() => undefined);
   }
 
-  #storeMember(answer: MemberAnswer, head: Revision, changed: ReadonlySet<string>): boolean {
-    const { facts } = this.#options;
+  #storeMember(
+    answer: MemberAnswer,
+    head: Revision,
+    changed: ReadonlySet<string>,
+    statement: Ticket['statement'],
+  ): boolean {
+    const { facts, counters } = this.#options;
     const { person, member, overrides } = answer;
+    if (this.isTimed(answer)) {
+      counters.timed++;
+      return false;
+    }
     if (changed.has('*') || changed.has(`u:${person.email}`) || this.isMemberChanged(answer, changed)) return false;
     const { revision, readAt } = this.provenAs(head);
-    facts.putPerson(person, revision, readAt);
+    const timing = { statement, ends: null };
+    facts.putPerson(person, revision, readAt, timing);
     if (member.app === '') return true;
-    facts.putMember(member, revision, readAt);
-    if (overrides !== null) facts.putOverrides(overrides, answer, revision, readAt);
+    facts.putMember(member, revision, readAt, timing);
+    if (overrides !== null) facts.putOverrides(overrides, answer, revision, readAt, timing);
     return true;
+  }
+
+  /** Whether a grant in it has a beginning or an end, past or to come: whether it counts is told by the clock of the primary alone. */
+  protected isTimed({ boundaries: { person, member, overrides } }: MemberAnswer): boolean {
+    return person !== null || member !== null || overrides !== null;
   }
 
   protected isMemberChanged({ member }: MemberAnswer, changed: ReadonlySet<string>): boolean {

@@ -169,11 +169,24 @@ export interface MemberNeed {
   resourceId: string;
 }
 
+/**
+ * How long facts stay as they were read, in ms from when the statement was executed: until the next beginning or end of a grant among
+ * them, by the clock of the database. Null for a fact that only a write can change.
+ */
+export interface Boundaries {
+  readonly person: number | null;
+  readonly member: number | null;
+  readonly overrides: number | null;
+}
+
+export const UNBOUNDED: Boundaries = Object.freeze({ person: null, member: null, overrides: null });
+
 /** The answer to one MemberNeed, at the same index. `overrides` is null without a resource. */
 export interface MemberAnswer {
   person: PersonFacts;
   member: MemberFacts;
   overrides: OverrideFacts | null;
+  boundaries: Boundaries;
 }
 
 /** Everything that decides one question, with the codes for an explanation; all of one snapshot. */
@@ -295,6 +308,11 @@ interface SubjectsRead extends Snapshot, Named {
 export interface ResourcesRead extends Snapshot, Named {
   readonly person: PersonFacts;
   readonly member: Pick<MemberFacts, 'admin' | 'roleIds'>;
+  /**
+   * When the next of the person's grants that the list may be of begins or ends, in ms of the database's clock; null for none. Another
+   * one on a later page means that one has begun or ended between them.
+   */
+  readonly boundary: number | null;
   /** Whether a change since the given revision may have changed the person's access. */
   readonly changed: boolean;
   readonly resourceIds: readonly string[];

@@ -18,7 +18,7 @@ import { Refused } from './driver/refused.ts';
 import { cannotBeUsed, isNoPrimary, refuseUnfit, serverOf } from './driver/start-failures.ts';
 import { type StartWait, withPatience } from './driver/start-wait.ts';
 import { Failover } from './facts/failover.ts';
-import { createFactsPool, embeddedFacts, noNotifications, postgresFacts } from './facts/source.ts';
+import { createFactsPool, embeddedFacts, postgresFacts, replicaFacts } from './facts/source.ts';
 import { foldSearches } from './migrations/fold-searches.ts';
 import {
   APPLIED_SQL,
@@ -207,7 +207,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
     orm,
     facts: postgresFacts(factsPool, (onWake) => listen(wake, announcer.self, onWake), new Failover(clock)),
     // The engine follows the log, and listens, at the primary.
-    replica: replicaPool === null ? null : postgresFacts(replicaPool, noNotifications),
+    replica: replicaPool === null ? null : replicaFacts(replicaPool),
     notify: announcer.tell,
     inboxSignals,
     durable,

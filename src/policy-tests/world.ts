@@ -6,7 +6,7 @@ import { DENIED, evaluate } from '../engine/evaluate.ts';
 import { type Explanation, explainMalformed, explainRows } from '../engine/explanation.ts';
 import { compilePolicy, type Policy } from '../engine/policy.ts';
 import { readQuestion } from '../engine/question.ts';
-import { type Decision, type GroundRows, Level, type PolicyRows, type Question } from '../engine/types.ts';
+import { type Decision, type GroundRows, Level, type PolicyRows, type Question, UNBOUNDED } from '../engine/types.ts';
 import { UnknownCodes } from '../engine/unknown-codes.ts';
 
 /** The question of a case. */
@@ -117,6 +117,7 @@ export class World {
         person: { email, active: true, superadmin: false },
         member: { app: this.app, email, appId: APP_ID, admin, roleIds },
         overrides: resourceType === '' ? null : { app: this.app, email, resourceType, resourceId, levels },
+        boundaries: UNBOUNDED,
       },
       userKnown: this.#people.has(email),
       policy: this.#rows,

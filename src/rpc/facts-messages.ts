@@ -32,7 +32,7 @@ import {
  * The version of the rules by which facts decide. Another number as soon as an engine that does not know of a new fact could decide
  * otherwise than one that does.
  */
-export const RULES_VERSION = 1;
+export const RULES_VERSION = 2;
 
 export function toLog({ head, headNonce, sinceNonce, changes, tooMany, ageMs = 0, standby = false }: LogWindow) {
   return {
@@ -67,18 +67,21 @@ export function toMembers({
   return {
     log: toLog(window),
     ageMs,
-    members: answers.map(({ person, member, overrides }) => ({
+    members: answers.map(({ person, member, overrides, boundaries }) => ({
       active: person.active,
       superadmin: person.superadmin,
       ...(member.appId === null ? {} : { appId: BigInt(member.appId) }),
       admin: member.admin,
       roleIds: member.roleIds.map(BigInt),
+      ...(boundaries.person === null ? {} : { personBoundaryMs: BigInt(boundaries.person) }),
+      ...(boundaries.member === null ? {} : { memberBoundaryMs: BigInt(boundaries.member) }),
       ...(overrides === null
         ? {}
         : {
             overrides: {
               permissionIds: overrides.levels.map(({ permissionId }) => BigInt(permissionId)),
               levels: overrides.levels.map(({ level }) => level),
+              ...(boundaries.overrides === null ? {} : { boundaryMs: BigInt(boundaries.overrides) }),
             },
           }),
     })),
@@ -101,11 +104,21 @@ function fromMember(member: Member, { email, app, resourceType, resourceId }: Me
       member.overrides === undefined
         ? null
         : { app, email, resourceType, resourceId, levels: fromOverrides(member.overrides) },
+    boundaries: {
+      person: boundaryOf(member.personBoundaryMs),
+      member: boundaryOf(member.memberBoundaryMs),
+      overrides: boundaryOf(member.overrides?.boundaryMs),
+    },
   };
 }
 
 function fromOverrides({ permissionIds, levels }: Overrides) {
   return pairs(permissionIds, levels, (permissionId, level) => ({ permissionId, level }));
+}
+
+/** One that is too large to be told from its neighbors is as far off as any. */
+function boundaryOf(ms: bigint | undefined): number | null {
+  return ms === undefined ? null : Number(ms);
 }
 
 /** Policies as bytes, for as long as they are held. */

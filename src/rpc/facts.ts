@@ -4,7 +4,7 @@ import { create, type DescMessage, type MessageInitShape, type MessageShape, toB
 import { type Issue, UsherError, validationFailed } from '../base/errors.ts';
 import { isResourceId, isSlug, LIMITS, normalizeEmail } from '../base/grammar.ts';
 import type { FactServer } from '../engine/fact-server.ts';
-import { MAX_NEEDS, type MemberNeed } from '../engine/types.ts';
+import { MAX_NEEDS, type MemberAnswer, type MemberNeed } from '../engine/types.ts';
 import type { Watch, WatchStream } from '../engine/watch.ts';
 import {
   ChangesResponseSchema,
@@ -30,16 +30,18 @@ export const FACTS: {
   readonly [K in UnaryName]: (server: FactServer, request: RequestOf<K>) => Promise<Uint8Array>;
 } = {
   members: async (server, { rulesVersion, since, maxAgeMs, needs }) => {
-    checkVersion(rulesVersion);
-    return bytesOf(MembersResponseSchema, toMembers(await server.members(revision(since), readNeeds(needs), maxAgeMs)));
+    count(server, rulesVersion);
+    const reply = await server.members(revision(since), readNeeds(needs), maxAgeMs);
+    if (rulesVersion === WITHOUT_TIME && reply.answers.some(isTimed)) throw otherRules(rulesVersion);
+    return bytesOf(MembersResponseSchema, toMembers(reply));
   },
   policy: async (server, { rulesVersion, since, maxAgeMs, app }) => {
-    checkVersion(rulesVersion);
+    count(server, rulesVersion);
     if (!isSlug(app)) throw validationFailed([{ path: 'app', message: APP }]);
     return policyBytes(await server.policy(revision(since), app, maxAgeMs));
   },
   changes: async (server, { rulesVersion, since, fresh }) => {
-    checkVersion(rulesVersion);
+    count(server, rulesVersion);
     return bytesOf(ChangesResponseSchema, { log: toLog(await server.changes(revision(since), fresh)) });
   },
 };
@@ -75,11 +77,27 @@ export function openFollow(
   return watch.open({ kind: 'facts', apps: null, since: mark, admitted });
 }
 
+/** The rules that know of no grants which begin or end. They decide alike by facts without a boundary. */
+const WITHOUT_TIME = 1;
+
 /** An edge must never decide by other rules than those that its facts were made for. */
-function checkVersion(version: number): void {
-  if (version === RULES_VERSION) return;
+function checkVersion(version: number): asserts version is keyof FactServer['askers'] {
+  if (version !== RULES_VERSION && version !== WITHOUT_TIME) throw otherRules(version);
+}
+
+function count({ askers }: FactServer, version: number): void {
+  checkVersion(version);
+  askers[version]++;
+}
+
+/** Whether the rules before would pass over something: they would go on deciding by a grant that has ended. */
+function isTimed({ boundaries: { person, member, overrides } }: MemberAnswer): boolean {
+  return person !== null || member !== null || overrides !== null;
+}
+
+function otherRules(version: number): UsherError {
   const advice = version > RULES_VERSION ? 'upgrade this service first' : 'upgrade the edge or client that asks';
-  throw new UsherError(
+  return new UsherError(
     'RULES_VERSION',
     `Facts are asked for by version ${version} of the rules; this service decides by version ${RULES_VERSION}: ${advice}.`,
     { details: { version: RULES_VERSION } },

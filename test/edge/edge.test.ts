@@ -13,6 +13,7 @@ import {
   ListSubjectsRequestSchema,
   ListSubjectsResponseSchema,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
+import { RULES_VERSION } from '../../src/rpc/facts-messages.ts';
 import { SHOP } from '../faults/shop.ts';
 import { call, callBytes, detailsOf, failureOf, SERVICE } from '../grpc/support.ts';
 import { carryOut } from '../support/carry-out.ts';
@@ -299,7 +300,10 @@ describe.each([
   const path = `/${FactsService.typeName}/Members`;
   const need = { email: HOLDER, app: 'shop', resourceType: '', resourceId: '' };
   const members = (request: Parameters<typeof create<typeof MembersRequestSchema>>[1], key = FACTS_KEY) => {
-    const bytes = toBinary(MembersRequestSchema, create(MembersRequestSchema, { rulesVersion: 1, ...request }));
+    const bytes = toBinary(
+      MembersRequestSchema,
+      create(MembersRequestSchema, { rulesVersion: RULES_VERSION, ...request }),
+    );
     return bytesOf(clientOf(served.grpc), path, bytes, key, (answer) => fromBinary(MembersResponseSchema, answer));
   };
 
@@ -315,10 +319,10 @@ describe.each([
 
   test('need a key of their scope, and an asker who decides by the same rules', async () => {
     expect(await failureOf(members({ needs: [need] }, CHECK_KEY))).toMatchObject({ code: status.PERMISSION_DENIED });
-    for (const rulesVersion of [0, 2]) {
+    for (const rulesVersion of [0, 3]) {
       const refused = await failureOf(members({ rulesVersion, needs: [need] }));
       expect(refused).toMatchObject({ code: status.FAILED_PRECONDITION });
-      expect(detailsOf(refused.metadata)).toMatchObject({ reason: 'RULES_VERSION', metadata: { version: '1' } });
+      expect(detailsOf(refused.metadata)).toMatchObject({ reason: 'RULES_VERSION', metadata: { version: '2' } });
     }
   });
 
@@ -341,7 +345,10 @@ describe.each([
     const manifest = `application: { code: large, name: Large }\npermissions:\n${permissions}\n`;
     await served.app.manifests.apply(manifest, { actor: 'cli' });
     const ask = (key: string) => {
-      const request = toBinary(PolicyRequestSchema, create(PolicyRequestSchema, { rulesVersion: 1, app: 'large' }));
+      const request = toBinary(
+        PolicyRequestSchema,
+        create(PolicyRequestSchema, { rulesVersion: RULES_VERSION, app: 'large' }),
+      );
       const read = (answer: Buffer) => ({ length: answer.length, ...fromBinary(PolicyResponseSchema, answer) });
       return bytesOf(clientOf(served.grpc), `/${FactsService.typeName}/Policy`, request, key, read);
     };

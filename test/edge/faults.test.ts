@@ -3,6 +3,7 @@ import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLocalUsher, type LocalUsher } from '../../clients/typescript/src/local.ts';
 import { FactsService, FollowRequestSchema } from '../../src/gen/usher/facts/v1/facts_pb.ts';
+import { RULES_VERSION } from '../../src/rpc/facts-messages.ts';
 import { SHOP } from '../faults/shop.ts';
 import { call } from '../grpc/support.ts';
 import { carryOut } from '../support/carry-out.ts';
@@ -170,7 +171,7 @@ describe('ten thousand that follow at once', () => {
   function follow(at: Client): void {
     const metadata = new Metadata();
     metadata.set('x-internal-api-key', FACTS_KEY);
-    const bytes = toBinary(FollowRequestSchema, create(FollowRequestSchema, { rulesVersion: 1 }));
+    const bytes = toBinary(FollowRequestSchema, create(FollowRequestSchema, { rulesVersion: RULES_VERSION }));
     const same = (message: Buffer) => message;
     const path = `/${FactsService.typeName}/Follow`;
     const stream = at.makeServerStreamRequest(path, same, same, Buffer.from(bytes), metadata);

@@ -1,11 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
 import { type DecisionFacts, Decisions, questionKey } from '../../src/engine/decisions.ts';
 import { DENIED } from '../../src/engine/evaluate.ts';
-import type { Fact, Lease } from '../../src/engine/facts.ts';
+import type { Fact, Lease } from '../../src/engine/fact.ts';
 import { ask, CACHE, fixture } from './fakes.ts';
 
 const fact = <T>(value: T, lease: Lease = { live: true }): Fact<T> => {
-  return { value, revision: 1, readAt: 0, expires: 1000, due: 1000, lease };
+  return {
+    value,
+    revision: 1,
+    readAt: 0,
+    expires: 1000,
+    due: 1000,
+    statement: 0,
+    bound: null,
+    lease,
+    renew: () => undefined,
+  };
 };
 const grounds = (lease?: Lease): DecisionFacts => ({
   policy: fact(

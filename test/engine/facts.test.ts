@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { NOT_KEPT } from '../../src/engine/fact.ts';
 import { Facts, isKnownScope } from '../../src/engine/facts.ts';
 import { Level, type MemberAnswer, type MemberFacts, type PersonFacts } from '../../src/engine/types.ts';
 import { FakeClock } from './fakes.ts';
@@ -130,6 +131,33 @@ describe('facts read again', () => {
       [true, 2, 500, 1500],
     ]);
     expect(about?.members.get('a')?.overrides?.get('t')?.get('7')?.lease.live).toBe(true);
+  });
+
+  test('an unchanged fact takes the boundary of the reading, and a first one ends what was made of it', () => {
+    const facts = make();
+    const put = (at: number, ends: number | null) => {
+      facts.putPerson(person('one'), 1, at, { statement: at, ends });
+      facts.putMember(member('a', 'one'), 1, at, { statement: at, ends });
+      const about = facts.about('one');
+      return [about?.person, about?.members.get('a')?.fact];
+    };
+    const without = put(0, null);
+    expect(without.map((fact) => [fact?.bound, fact?.due])).toEqual([
+      [null, 400],
+      [null, 400],
+    ]);
+    const first = put(100, 300);
+    expect(without.map((fact) => fact?.lease.live)).toEqual([false, false]);
+    expect(first.map((fact) => [fact?.bound, fact?.due])).toEqual(
+      Array.from({ length: 2 }, () => [{ ends: 300, due: 500 }, NOT_KEPT]),
+    );
+    expect(put(200, 700)).toEqual(first);
+    expect(first.map((fact) => [fact?.lease.live, fact?.bound, fact?.due, fact?.statement])).toEqual(
+      Array.from({ length: 2 }, () => [true, { ends: 700, due: 600 }, NOT_KEPT, 200]),
+    );
+    expect(put(300, null).map((fact) => [fact?.lease.live, fact?.bound, fact?.due])).toEqual(
+      Array.from({ length: 2 }, () => [true, null, 700]),
+    );
   });
 
   // Only rows changed by hand can be so: what the log announces has ended the fact before.

@@ -11,8 +11,8 @@ import type {
   Revision,
   RevisionToken,
 } from '../../src/engine/types.ts';
-import { applyTo, NO_ROWS, type Operation, type Rows } from '../oracle/rows.ts';
-import { groundsOf, memberOf, policyOf } from '../oracle/storage.ts';
+import { applyTo, countingAt, NO_ROWS, type Operation, type Rows } from '../oracle/rows.ts';
+import { groundsOf, memberAt, policyOf } from '../oracle/storage.ts';
 import { FakeClock } from './fake-clock.ts';
 import { SimulatedDatabase } from './model/simulated-database.ts';
 
@@ -39,6 +39,8 @@ export class FakeSource implements FactsSource {
   window: ((since: Revision, window: LogWindow) => LogWindow) | undefined;
   wake: (news?: LogNews) => void = () => undefined;
   unlistened = 0;
+  /** What the clock of the database says. */
+  instant: () => number = () => 0;
   readonly database: SimulatedDatabase;
 
   constructor(rows: Rows) {
@@ -51,7 +53,7 @@ export class FakeSource implements FactsSource {
 
   members(since: Revision, needs: readonly MemberNeed[]) {
     return this.#statement({ kind: 'members', since, needs, app: '' }, (rows) => {
-      return { answers: needs.map((need) => memberOf(rows, need)) };
+      return { answers: needs.map((need) => memberAt(rows, need, this.instant())) };
     });
   }
 
@@ -61,7 +63,7 @@ export class FakeSource implements FactsSource {
 
   grounds(since: Revision, question: Question) {
     return this.#statement({ kind: 'grounds', since, needs: [question], app: question.app }, (rows) => {
-      return { grounds: groundsOf(rows, question) };
+      return { grounds: groundsOf(countingAt(rows, this.instant()), question) };
     });
   }
 

@@ -32,6 +32,7 @@ interface Told {
   person: { active: boolean; superadmin: boolean };
   admin: boolean;
   roleIds: number[];
+  boundary?: number | null;
   changed: boolean;
   /** The level of each identifier's override. */
   overrides: Record<string, Level>;
@@ -70,6 +71,7 @@ function fixture(told: Partial<Told> = {}) {
         ...named,
         person: { email: ADA, ...world.person },
         member: { admin, roleIds },
+        boundary: world.boundary ?? null,
         changed,
       };
       const levels = listed(facts);
@@ -199,6 +201,23 @@ describe('what somebody can reach', () => {
       expect(listed).toEqual(unique);
     }
   });
+
+  test.each([
+    [2000, 3000],
+    [2000, null],
+    [null, 2000],
+  ])(
+    'a cursor is LIST_CHANGED where the next of the grants begins or ends at %p and then at %p',
+    async (first, then) => {
+      const overrides = { a: Level.VIEW, b: Level.VIEW, c: Level.VIEW };
+      const { lists, world } = fixture({ overrides, boundary: first });
+      const page = await lists.resources(WHAT, { ...FIRST, limit: 1 });
+      const again = () => lists.resources(WHAT, { ...FIRST, limit: 1, cursor: page.next });
+      expect((await again()).resourceIds).toEqual(['b']);
+      world.boundary = then;
+      await expect(again()).rejects.toMatchObject({ reason: 'LIST_CHANGED' });
+    },
+  );
 
   test('a cursor is LIST_CHANGED after a relevant change, a pruned log or too many changes', async () => {
     const { lists, world } = fixture({ overrides: { a: Level.VIEW, b: Level.VIEW } });

@@ -10,6 +10,7 @@ import {
   type PolicyRows,
   type Question,
   type Revision,
+  UNBOUNDED,
 } from '../../src/engine/types.ts';
 
 interface Application {
@@ -173,6 +174,7 @@ export class MemoryFacts implements FactsSource {
               resourceId,
               levels: [...levels].map(([permissionId, level]) => ({ permissionId, level })),
             },
+      boundaries: UNBOUNDED,
     };
   }
 

@@ -61,8 +61,8 @@ export const EDGES: readonly Mutant[] = [
   mutant(
     'an asker who decides by other rules is served',
     'rpc/facts.ts',
-    'if (version === RULES_VERSION) return;',
-    'if (version >= 0) return;',
+    'if (version !== RULES_VERSION && version !== WITHOUT_TIME)',
+    'if (version < 0)',
     'edge/edge',
   ),
   mutant(

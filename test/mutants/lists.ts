@@ -75,9 +75,16 @@ export const LISTS: readonly Mutant[] = [
   mutant(
     'pages of different revisions form one filter',
     'engine/lists.ts',
-    'if (!changed && !isPruned && head.number - number <= MAX_LOG_ROWS) return;',
-    'if (head.number - number <= MAX_LOG_ROWS) return;',
+    'if (!changed && !hasPassed && !isPruned && head.number - number <= MAX_LOG_ROWS) return;',
+    'if (!hasPassed && head.number - number <= MAX_LOG_ROWS) return;',
     'doors/cursors',
+  ),
+  mutant(
+    'pages of different instants form one filter',
+    'engine/lists.ts',
+    'const hasPassed = boundary !== before;',
+    'const hasPassed = false;',
+    'engine/list-decisions',
   ),
   mutant(
     'the exceptions of a filter are returned as its inclusions',

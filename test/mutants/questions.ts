@@ -77,10 +77,9 @@ export const QUESTIONS: readonly Mutant[] = [
   ),
   mutant(
     'Effective at hand takes an unknown type of resource',
-    'engine/engine.ts',
-    `DecisionFacts): EffectiveItem[] {
-    this.unknownCodes.checkType(policy.value, subject.resourceType);`,
-    'DecisionFacts): EffectiveItem[] {',
+    'engine/effective.ts',
+    '  unknownCodes.checkType(policy.value, subject.resourceType);',
+    '',
     'engine/unknown-codes',
   ),
   mutant(

@@ -7,6 +7,12 @@
 export type PermissionType = 'binary' | 'tiered';
 export type AccessLevel = 'allowed' | 'view' | 'edit';
 
+/** When a grant counts: from `startsAt` to before `endsAt`, in ms of the database's clock. Absent: no bound. */
+export interface Window {
+  readonly startsAt?: number;
+  readonly endsAt?: number;
+}
+
 export interface Rows {
   /** Users by record; an address without one is not inactive. */
   readonly users: readonly { email: string; active: boolean }[];
@@ -25,10 +31,10 @@ export interface Rows {
   }[];
   readonly roles: readonly { app: string; role: string; id: number }[];
   readonly rolePermissions: readonly { app: string; role: string; permission: string; accessLevel: AccessLevel }[];
-  readonly appAdmins: readonly { app: string; email: string }[];
-  readonly assignments: readonly { app: string; email: string; role: string }[];
+  readonly appAdmins: readonly ({ app: string; email: string } & Window)[];
+  readonly assignments: readonly ({ app: string; email: string; role: string } & Window)[];
   /** `accessLevel` is null for a denying override. */
-  readonly overrides: readonly {
+  readonly overrides: readonly ({
     app: string;
     email: string;
     resourceType: string;
@@ -36,7 +42,7 @@ export interface Rows {
     permission: string;
     granted: boolean;
     accessLevel: AccessLevel | null;
-  }[];
+  } & Window)[];
   readonly lastId: number;
 }
 
@@ -58,15 +64,16 @@ export const NO_ROWS: Rows = {
 export type Operation =
   | { kind: 'user'; email: string; active: boolean }
   | { kind: 'superadmin'; email: string; is: boolean }
-  | { kind: 'app-admin'; app: string; email: string; is: boolean }
-  | { kind: 'roles-of-user'; app: string; email: string; roles: readonly string[] }
+  | { kind: 'app-admin'; app: string; email: string; is: boolean; window?: Window }
+  /** `windows` are those of the roles, in their order. */
+  | { kind: 'roles-of-user'; app: string; email: string; roles: readonly string[]; windows?: readonly Window[] }
   | {
       kind: 'overrides-of-user';
       app: string;
       email: string;
       resourceType: string;
       resourceId: string;
-      overrides: readonly { permission: string; granted: boolean; accessLevel: AccessLevel | null }[];
+      overrides: readonly ({ permission: string; granted: boolean; accessLevel: AccessLevel | null } & Window)[];
     }
   | {
       kind: 'permissions-of-role';
@@ -92,6 +99,24 @@ export type Operation =
   | { kind: 'create-app'; app: string }
   | { kind: 'delete-app'; app: string };
 
+/** The rows that count at that instant: all but grants that have ended by then, or not begun. */
+export function countingAt(rows: Rows, instant: number): Rows {
+  const counts = ({ startsAt, endsAt }: Window) =>
+    (startsAt === undefined || startsAt <= instant) && (endsAt === undefined || instant < endsAt);
+  return {
+    ...rows,
+    appAdmins: rows.appAdmins.filter(counts),
+    assignments: rows.assignments.filter(counts),
+    overrides: rows.overrides.filter(counts),
+  };
+}
+
+/** The instants at which a grant begins or ends. */
+export function instantsOf({ appAdmins, assignments, overrides }: Rows): number[] {
+  const windows: Window[] = [...appAdmins, ...assignments, ...overrides];
+  return windows.flatMap(({ startsAt, endsAt }) => [startsAt, endsAt]).filter((instant) => instant !== undefined);
+}
+
 /** The rows after the operation. */
 export function applyTo(rows: Rows, operation: Operation): Rows {
   switch (operation.kind) {
@@ -104,14 +129,15 @@ export function applyTo(rows: Rows, operation: Operation): Rows {
       return { ...rows, superadmins: operation.is ? [...others, { email: operation.email }] : others };
     }
     case 'app-admin': {
-      const { app, email, is } = operation;
+      const { app, email, is, window } = operation;
       const others = rows.appAdmins.filter((row) => !(row.app === app && row.email === email));
-      return { ...rows, appAdmins: is ? [...others, { app, email }] : others };
+      return { ...rows, appAdmins: is ? [...others, { app, email, ...window }] : others };
     }
     case 'roles-of-user': {
-      const { app, email, roles } = operation;
+      const { app, email, roles, windows } = operation;
       const others = rows.assignments.filter((row) => !(row.app === app && row.email === email));
-      return { ...rows, assignments: [...others, ...roles.map((role) => ({ app, email, role }))] };
+      const own = roles.map((role, index) => ({ app, email, role, ...windows?.[index] }));
+      return { ...rows, assignments: [...others, ...own] };
     }
     case 'overrides-of-user': {
       const { app, email, resourceType, resourceId, overrides } = operation;

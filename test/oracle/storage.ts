@@ -8,9 +8,10 @@ import {
   type PolicyRows,
   type Question,
   Source,
+  UNBOUNDED,
 } from '../../src/engine/types.ts';
 import type { OracleAnswer } from './oracle.ts';
-import type { AccessLevel, Operation, Rows } from './rows.ts';
+import { type AccessLevel, countingAt, type Operation, type Rows, type Window } from './rows.ts';
 
 const LEVELS: Record<AccessLevel, Level> = { allowed: Level.ALLOWED, view: Level.VIEW, edit: Level.EDIT };
 const SOURCES = {
@@ -49,6 +50,44 @@ export function policyOf(rows: Rows, app: string): PolicyRows {
   };
 }
 
+/** What a statement answers that is executed at that instant of the database's clock. */
+export function memberAt(rows: Rows, need: MemberNeed, instant: number): MemberAnswer {
+  const { member, overrides } = grantsOf(rows, need);
+  return {
+    ...memberOf(countingAt(rows, instant), need),
+    boundaries: { person: null, member: untilNext(member, instant), overrides: untilNext(overrides, instant) },
+  };
+}
+
+/** The same of a replica, whose clock nobody trusts: a boundary says that there are beginnings or ends. */
+export function memberOfReplica(rows: Rows, need: MemberNeed, instant: number): MemberAnswer {
+  const { member, overrides } = grantsOf(rows, need);
+  const isTimed = (grants: readonly Window[]) =>
+    grants.some(({ startsAt, endsAt }) => startsAt !== undefined || endsAt !== undefined) ? 0 : null;
+  return {
+    ...memberOf(countingAt(rows, instant), need),
+    boundaries: { person: null, member: isTimed(member), overrides: isTimed(overrides) },
+  };
+}
+
+function grantsOf(rows: Rows, { email, app, resourceType, resourceId }: MemberNeed) {
+  const own = (row: { app: string; email: string }) => row.app === app && row.email === email;
+  return {
+    member: [...rows.assignments.filter(own), ...rows.appAdmins.filter(own)],
+    overrides: rows.overrides.filter((row) => {
+      return own(row) && row.resourceType === resourceType && row.resourceId === resourceId;
+    }),
+  };
+}
+
+function untilNext(grants: readonly Window[], instant: number): number | null {
+  const ahead = grants
+    .flatMap(({ startsAt, endsAt }) => [startsAt, endsAt])
+    .filter((at) => at !== undefined && at > instant) as number[];
+  return ahead.length === 0 ? null : Math.floor(Math.min(...ahead) - instant);
+}
+
+/** Without a look at beginnings and ends: of rows that have none, or of those that count. */
 export function memberOf(rows: Rows, { email, app, resourceType, resourceId }: MemberNeed): MemberAnswer {
   const own = (row: { app: string; email: string }) => row.app === app && row.email === email;
   const roles = new Map(rows.roles.filter((row) => row.app === app).map(({ role, id }) => [role, id]));
@@ -72,6 +111,7 @@ export function memberOf(rows: Rows, { email, app, resourceType, resourceId }: M
       roleIds: rows.assignments.filter(own).map(({ role }) => known(roles, role)),
     },
     overrides: resourceType === '' ? null : { app, email, resourceType, resourceId, levels },
+    boundaries: UNBOUNDED,
   };
 }
 

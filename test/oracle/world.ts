@@ -6,7 +6,7 @@
  * answer named. Writers may run at once if they choose operations that fit whatever the others do, and record in any order.
  * Each answer of the service is then compared with `answerOf(history.at(revision), question)` of oracle.ts.
  */
-import { type AccessLevel, applyTo, NO_ROWS, type Operation, type Rows } from './rows.ts';
+import { type AccessLevel, applyTo, NO_ROWS, type Operation, type Rows, type Window } from './rows.ts';
 
 /** A whole number from 0 to n - 1. */
 export type Random = (n: number) => number;
@@ -44,6 +44,8 @@ export interface Names {
   writesOfAnApp?: number;
   /** Applications also become strict, with entities in their catalogs, and cease to be. */
   strict?: boolean;
+  /** The beginning and the end of the next grant; without it none has any. */
+  window?: () => Window;
 }
 
 /**
@@ -78,15 +80,21 @@ export function randomOperation(random: Random, rows: Rows, names: Names): Opera
 function operationOnUser(random: Random, rows: Rows, names: Names, app: string, email: string): Operation {
   const permissions = rows.permissions.filter((row) => row.app === app);
   const roles = rows.roles.filter((row) => row.app === app).map(({ role }) => role);
+  const { window } = names;
   switch (random(3)) {
-    case 0:
-      return { kind: 'app-admin', app, email, is: random(3) === 0 };
-    case 1:
-      return { kind: 'roles-of-user', app, email, roles: some(random, roles) };
+    case 0: {
+      const is = random(3) === 0;
+      return { kind: 'app-admin', app, email, is, ...(is && window !== undefined ? { window: window() } : {}) };
+    }
+    case 1: {
+      const held = some(random, roles);
+      const windows = window === undefined ? {} : { windows: held.map(() => window()) };
+      return { kind: 'roles-of-user', app, email, roles: held, ...windows };
+    }
     default: {
       const overrides = some(random, permissions).map(({ permission, type }) => {
         const granted = random(2) === 0;
-        return { permission, granted, accessLevel: granted ? levelFor(random, type) : null };
+        return { permission, granted, accessLevel: granted ? levelFor(random, type) : null, ...window?.() };
       });
       return { kind: 'overrides-of-user', app, email, ...pick(random, names.resources), overrides };
     }

@@ -86,6 +86,7 @@ forEachDatabase('facts', (fixture, kind) => {
         resourceId: '2',
         levels: [{ permissionId: app.permissions.edit, level: Level.VIEW }],
       },
+      boundaries: { person: null, member: null, overrides: null },
     });
     expect([...edit.roles].sort((a, b) => (a.code < b.code ? -1 : 1))).toEqual([
       { id: app.roles.reader, code: 'reader' },
@@ -113,6 +114,60 @@ forEachDatabase('facts', (fixture, kind) => {
     const { rows } = await register(fixture.database, 'ann@why');
     expect(rows).toBe(1n);
     expect((await ask('ann@why', 'edit')).userKnown).toBe(true);
+  });
+
+  test('grants count by the clock of the database, and say how long that stays so', async () => {
+    await fill(fixture.database, 'time');
+    const needs = [need('ann@time', 'time', 'doc', '2'), need('ann@time', 'time'), need('bob@time', 'time')];
+    const windows = (table: string, email: string, startsAt: string, endsAt: string, where = 'true') =>
+      fixture.database.change(async (tx) => {
+        await sql`update ${sql.table(table)} set starts_at = now() + ${sql.lit(startsAt)}::interval,
+            ends_at = now() + ${sql.lit(endsAt)}::interval
+          where person_id = (select id from person where email = ${email}) and ${sql.raw(where)}`.execute(tx.kysely);
+        return { result: undefined, scopes: ['*'] };
+      });
+    const read = async () => {
+      const { answers } = await fixture.database.facts.members(0, needs);
+      return answers.map(({ member, overrides, boundaries }) => {
+        return [member.admin || member.roleIds.length, overrides?.levels.length ?? null, boundaries];
+      });
+    };
+    const none = { person: null, member: null, overrides: null };
+    expect(await read()).toEqual([
+      [2, 1, none],
+      [2, null, none],
+      [true, null, none],
+    ]);
+    const about = (ms: number) => {
+      return {
+        asymmetricMatch: (left: unknown) => Number.isInteger(left) && Number(left) <= ms && Number(left) > ms - 9000,
+      };
+    };
+    await windows('user_role', 'ann@time', '-1 hour', '1 hour');
+    await windows('app_admin', 'bob@time', '10 seconds', '1 hour');
+    await windows('resource_override', 'ann@time', '-1 hour', '20 seconds', "resource_id = '2'");
+    const member = about(3_600_000);
+    expect(await read()).toEqual([
+      [2, 1, { person: null, member, overrides: about(20_000) }],
+      [2, null, { person: null, member, overrides: null }],
+      [0, null, { person: null, member: about(10_000), overrides: null }],
+    ]);
+    // The override of another record has no say in it.
+    await windows('resource_override', 'ann@time', '-1 hour', '-1 second', "resource_id = '2'");
+    await windows('resource_override', 'ann@time', '-1 hour', '1 second', "resource_id <> '2'");
+    await windows('user_role', 'ann@time', '-1 hour', '-0.001 seconds');
+    await windows('app_admin', 'bob@time', '0 seconds', '10 years');
+    expect(await read()).toEqual([
+      [0, 0, none],
+      [0, null, none],
+      [true, null, { person: null, member: expect.any(Number), overrides: null }],
+    ]);
+    // Guards of writes, and explanations.
+    const inWrite = await fixture.database.read((tx) => memberIn(tx, needs[0] as MemberNeed));
+    expect([inWrite.member.roleIds, inWrite.overrides?.levels]).toEqual([[], []]);
+    const question = { email: 'ann@time', app: 'time', permission: 'edit', resourceType: 'doc', resourceId: '2' };
+    const { grounds } = await fixture.database.facts.grounds(0, question);
+    expect([grounds.answer.member.roleIds, grounds.answer.overrides?.levels, grounds.roles]).toEqual([[], [], []]);
   });
 
   test('members returns person, member and overrides of each need, in order', async () => {

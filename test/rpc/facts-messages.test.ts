@@ -41,8 +41,8 @@ describe('facts as messages', () => {
       window: WINDOW,
       ageMs: 34,
       answers: [
-        { person, member, overrides },
-        { person, member: absent, overrides: null },
+        { person, member, overrides, boundaries: { person: 0, member: 5_000_000_000, overrides: 30 } },
+        { person, member: absent, overrides: null, boundaries: { person: null, member: null, overrides: null } },
       ],
     };
     const message = create(MembersResponseSchema, toMembers(reply));

@@ -8,7 +8,7 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 const BUF = fileURLToPath(new URL('../../.ci/tools/node_modules/.bin/buf', import.meta.url));
 const KEY = 'a-key-with-every-scope-there-is';
-const RULES = { rules_version: 1 };
+const RULES = { rules_version: 2 };
 
 const QUESTION = { email: 'admin@example.com', app: 'auth', permission: 'panel.access' };
 const PERMISSION = 'usher.permission.v1.PermissionService';

@@ -10,7 +10,6 @@ import { parseRevision, unknownRevision } from '../../engine/question.ts';
 import type { RevisionToken } from '../../engine/types.ts';
 import { accessLevel } from '../questions/fields.ts';
 import { successData } from './envelopes.ts';
-import { flagParam } from './fields.ts';
 import { record } from './record.ts';
 import { Answer, type Route } from './route.ts';
 
@@ -49,7 +48,7 @@ export const Impact = record('Impact', {
 });
 
 const query = {
-  dryRun: flagParam.optional().meta({
+  dryRun: z.enum(['true', 'false']).optional().meta({
     description:
       'True: nothing is written. The answer is 200 with `result`, the answer of the write, and `impact`, who would gain and who would lose.',
   }),
@@ -86,7 +85,7 @@ export function withDryRun(route: Route): Route {
   };
   const write: Route['handle'] = (services, input) => {
     // If two readers of the query ever disagree, the write must not be carried out.
-    if ((input.query as { dryRun?: boolean }).dryRun === true) throw new Error('a dry run was taken for the write');
+    if ((input.query as { dryRun?: string }).dryRun === 'true') throw new Error('a dry run was taken for the write');
     return handle(services, input);
   };
   return { ...extended, handle: write, rehearsal };

@@ -22,7 +22,6 @@ import {
   rawSubject,
   resourceFields,
 } from '../questions/fields.ts';
-import { flagParam } from '../route/fields.ts';
 import { key } from '../route/guards.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
@@ -179,7 +178,7 @@ const clearCache = defineRoute({
   description: 'Of this instance, or of all. Only needed after rows were changed by hand.',
   guard: key('check'),
   query: z.strictObject({
-    everywhere: flagParam.optional().meta({ description: 'True: every instance, within a second.' }),
+    everywhere: z.enum(['true', 'false']).optional().meta({ description: '`true`: every instance, within a second.' }),
   }),
   response: z.object({
     cleared: z.literal(true),
@@ -189,7 +188,7 @@ const clearCache = defineRoute({
   example: { response: { cleared: true, message: 'The cache of this instance is empty.', entries: 128 } },
   handle: async ({ engine, clearEverywhere }, { query }) => {
     const entries = engine.clear();
-    if (query.everywhere !== true) {
+    if (query.everywhere !== 'true') {
       return { cleared: true, message: 'The cache of this instance is empty.', entries } as const;
     }
     const revision = await clearEverywhere();

@@ -46,6 +46,7 @@ interface ReachedByRow extends NamedRow {
   superadmin: boolean;
   admin: boolean;
   roles: number[] | null;
+  boundary: number | null;
   changed: boolean;
 }
 
@@ -72,13 +73,14 @@ export function listSource(database: Pick<Database, 'read'>): ListSource {
         await IN_ORDER.rows(tx);
         const log = [revisions, since, scopesOf(question), MAX_LOG_ROWS];
         const row = await REACHED_BY.row(tx, app, permission, resourceType, email, ...log);
-        const { personId: person, active, superadmin, admin, roles, changed } = row;
+        const { personId: person, active, superadmin, admin, roles, boundary, changed } = row;
         const named = await namedOf(tx, row, app);
         const facts: Omit<ResourcesRead, 'resourceIds'> = {
           ...snapshotOf(row),
           ...named,
           person: { email, active, superadmin },
           member: { admin, roleIds: roles ?? [] },
+          boundary,
           changed,
         };
         const levels = listed(facts);

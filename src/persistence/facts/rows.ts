@@ -39,9 +39,11 @@ type MemberTuple = [
   active: boolean,
   superadmin: true | null,
   appId: number | null,
-  admin: true | null,
+  admin: boolean | null,
   roleIds: number[] | null,
   overrides: [permissionId: number, level: Level][] | null,
+  memberBoundaryMs: number | null,
+  overridesBoundaryMs: number | null,
 ];
 
 type PermissionTuple = [id: number, code: string, tiered: boolean, global: boolean, groupName: string | null];
@@ -83,11 +85,12 @@ export function readAnswers(row: Pick<MembersRow, 'answers'>, needs: readonly Me
 }
 
 function readAnswer(tuple: MemberTuple, { email, app, resourceType, resourceId }: MemberNeed): MemberAnswer {
-  const [active, superadmin, appId, admin, roleIds, levels] = tuple;
+  const [active, superadmin, appId, admin, roleIds, levels, memberBoundaryMs, overridesBoundaryMs] = tuple;
   return {
     person: { email, active, superadmin: superadmin === true },
     member: { app, email, appId: idOrNull(appId), admin: admin === true, roleIds: (roleIds ?? []).map(exact) },
     overrides: resourceType === '' ? null : readOverrides(levels, { app, email, resourceType, resourceId }),
+    boundaries: { person: null, member: memberBoundaryMs, overrides: overridesBoundaryMs },
   };
 }
 

@@ -6,6 +6,7 @@ import {
   type MemberAnswer,
   type MemberNeed,
   type PolicyRows,
+  type ReplicaSource,
 } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import { toDatabaseError } from '../driver/failures.ts';
@@ -25,7 +26,15 @@ import {
   readWindow,
   type WindowRow,
 } from './rows.ts';
-import { CHANGES_SQL, GROUNDS_SQL, MEMBER_SQL, MEMBERS_SQL, POLICY_ALONE_SQL, POLICY_SQL } from './sql.ts';
+import {
+  CHANGES_SQL,
+  GROUNDS_SQL,
+  MEMBER_SQL,
+  MEMBERS_SQL,
+  POLICY_ALONE_SQL,
+  POLICY_SQL,
+  REPLICA_MEMBERS_SQL,
+} from './sql.ts';
 
 /** A statement by name, so that a connection prepares it once. Answers its only row. */
 type Ask = <R extends HeadRow>(name: string, sql: string, parameters: readonly unknown[]) => Promise<R>;
@@ -36,7 +45,7 @@ interface Asks {
   readonly log: Ask;
 }
 
-function source(parallelism: number, asks: Asks, listen: FactsSource['listen']): FactsSource {
+function source(parallelism: number, asks: Asks, listen: FactsSource['listen'], members = MEMBERS_SQL): FactsSource {
   const asking = async <R extends HeadRow>(
     ask: Ask,
     name: string,
@@ -53,7 +62,7 @@ function source(parallelism: number, asks: Asks, listen: FactsSource['listen']):
     parallelism,
     async members(since, needs) {
       if (needs.length === 0 || needs.length > MAX_NEEDS) throw new RangeError(`1 to ${MAX_NEEDS} needs per statement`);
-      const row = await asking<MembersRow>(asks.facts, 'usher_members', MEMBERS_SQL, [since, ...columns(needs)]);
+      const row = await asking<MembersRow>(asks.facts, 'usher_members', members, [since, ...columns(needs)]);
       return { window: readWindow(row, since), answers: readAnswers(row, needs) };
     },
     async policy(since, app) {
@@ -108,11 +117,9 @@ export function createFactsPool(
   });
 }
 
-/** With `failover`, facts are read across one; a replica is better left alone, and the primary asked. */
-export function postgresFacts(pool: ClientPool, listen: FactsSource['listen'], failover?: Failover): FactsSource {
-  const ask: Ask = async <R extends HeadRow>(name: string, text: string, values: readonly unknown[]) =>
-    only((await pool.query<R & QueryResultRow>({ name, text, values: [...values] })).rows);
-  if (failover === undefined) return source(LOADS, { facts: ask, log: ask }, listen);
+/** Facts are read across a failover. */
+export function postgresFacts(pool: ClientPool, listen: FactsSource['listen'], failover: Failover): FactsSource {
+  const ask = askOf(pool);
   const asks: Asks = {
     facts: (...statement) => failover.waitedOut(() => ask(...statement)),
     log: (...statement) => failover.seen(() => ask(...statement)),
@@ -120,8 +127,19 @@ export function postgresFacts(pool: ClientPool, listen: FactsSource['listen'], f
   return source(LOADS, asks, listen);
 }
 
+/** Without a failover: a replica is better left alone, and the primary asked. */
+export function replicaFacts(pool: ClientPool): ReplicaSource {
+  const ask = askOf(pool);
+  return source(LOADS, { facts: ask, log: ask }, noNotifications, REPLICA_MEMBERS_SQL);
+}
+
+function askOf(pool: ClientPool): Ask {
+  return async <R extends HeadRow>(name: string, text: string, values: readonly unknown[]) =>
+    only((await pool.query<R & QueryResultRow>({ name, text, values: [...values] })).rows);
+}
+
 /** For what has nothing to listen to. */
-export const noNotifications: FactsSource['listen'] = () => Promise.resolve(() => Promise.resolve());
+const noNotifications: FactsSource['listen'] = () => Promise.resolve(() => Promise.resolve());
 
 /** The embedded database has one process and one session: there are no other writers. */
 export function embeddedFacts(embedded: Embedded): FactsSource {

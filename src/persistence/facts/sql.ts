@@ -6,6 +6,8 @@
  * joins, because for a batch of needs the planner might hash a whole table.
  */
 
+import { counts, leftUntil, nextOf } from './windows.ts';
+
 /** The most log rows of one statement; it reads one more, to detect that there are more. */
 export const MAX_CHANGES = 1000;
 
@@ -35,26 +37,52 @@ export const CHANGES_SQL = `select ${WINDOW}, ${STANDBY}`;
 const IS_OF_RESOURCE = `(o.application_id, o.resource_type, o.resource_id) >= (a.id, n.type, n.id)
             and (o.application_id, o.resource_type, o.resource_id) <= (a.id, n.type, n.id)`;
 
+/** Of the grants in `rows`: until when they are as they are. */
+interface Boundary {
+  /** Of one row; what aggregates is the least. */
+  readonly of: (row: string) => string;
+  readonly inMs: (least: string) => string;
+}
+
+const UNTIL_NEXT: Boundary = { of: nextOf, inMs: leftUntil };
+/** Of a replica: 0 where there is a beginning or an end at all, past or to come. Its own clock has no say in whether a grant counts. */
+const IS_TIMED: Boundary = {
+  of: (row) => `case when ${row}.starts_at is not null or ${row}.ends_at is not null then 0 end`,
+  inMs: (least) => least,
+};
+
 /** `needs` is a relation of e-mails, applications, resource types and resource ids, each with its position. */
-const answers = (needs: string): string => `
+const answers = (needs: string, { of, inMs }: Boundary = UNTIL_NEXT): string => `
   (select json_agg(json_build_array(
       coalesce(p.provider_active and not p.blocked, true),
       (select true from superadmin s where s.person_id = p.id),
       a.id,
-      (select true from app_admin m where m.person_id = p.id and m.application_id = a.id),
-      (select json_agg(r.role_id) from user_role r where r.person_id = p.id and r.application_id = a.id),
-      case when n.type <> '' then
-        (select json_agg(json_build_array(o.permission_id, o.level)) from resource_override o
-          where o.person_id = p.id and ${IS_OF_RESOURCE})
-      end) order by n.position)
+      m.counts,
+      r.ids,
+      o.levels,
+      ${inMs('least(m.next, r.next)')},
+      ${inMs('o.next')}) order by n.position)
     from ${needs}
     left join lateral (select id, provider_active, blocked from person where email = n.email limit 1) p on true
-    left join lateral (select id from application where code = n.app limit 1) a on true) as answers`;
+    left join lateral (select id from application where code = n.app limit 1) a on true
+    left join lateral (
+      select ${counts('g')} as counts, ${of('g')} as next
+        from app_admin g where g.person_id = p.id and g.application_id = a.id limit 1) m on true
+    cross join lateral (
+      select json_agg(g.role_id) filter (where ${counts('g')}) as ids, min(${of('g')}) as next
+        from user_role g where g.person_id = p.id and g.application_id = a.id) r
+    cross join lateral (
+      select json_agg(json_build_array(o.permission_id, o.level)) filter (where ${counts('o')}) as levels, min(${of('o')}) as next
+        from resource_override o where n.type <> '' and o.person_id = p.id and ${IS_OF_RESOURCE}) o) as answers`;
+
+const NEEDS =
+  'unnest($2::text[], $3::text[], $4::text[], $5::text[]) with ordinality as n (email, app, type, id, position)';
 
 /** $1 since, $2 to $5 the needs' e-mails, applications, resource types and resource ids, of equal length. */
-export const MEMBERS_SQL = `select ${WINDOW}, ${answers(
-  'unnest($2::text[], $3::text[], $4::text[], $5::text[]) with ordinality as n (email, app, type, id, position)',
-)}`;
+export const MEMBERS_SQL = `select ${WINDOW}, ${answers(NEEDS)}`;
+
+/** The same for a replica. */
+export const REPLICA_MEMBERS_SQL = `select ${WINDOW}, ${answers(NEEDS, IS_TIMED)}`;
 
 /**
  * The same for one need, without the log: $1 the e-mail, $2 the application, $3 and $4 the resource. Without a list, whose length
@@ -82,7 +110,8 @@ export const GROUNDS_SQL = `
         (select code from role where id = u.role_id),
         (select level from role_permission
           where application_id = u.application_id and role_id = u.role_id and permission_id = (select id from d))))
-       from user_role u where u.person_id = (select id from p) and u.application_id = (select id from a)) as roles`;
+       from user_role u
+      where u.person_id = (select id from p) and u.application_id = (select id from a) and ${counts('u')}) as roles`;
 
 const policy = (app: string): string => `
   (select id from application where code = ${app}) as "appId",

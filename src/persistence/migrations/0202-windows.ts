@@ -31,6 +31,11 @@ const INDEXES: readonly (readonly [name: string, of: string])[] = [
       (column) => [`${table}_${column.slice(0, -3)}`, `${table} (${column}) where ${column} is not null`] as const,
     ),
   ),
+  // Of one person: what a list of resources goes on with.
+  [
+    'resource_override_timed',
+    'resource_override (person_id, application_id) where starts_at is not null or ends_at is not null',
+  ],
   ...Object.entries(REMADE).map(([name, of]) => [`${name}_windows`, `${of} include (starts_at, ends_at)`] as const),
 ];
 

@@ -1,5 +1,5 @@
 /** Facts read ahead with one guard taken away: the simulation must notice each. */
-import type { Fact } from '../../../src/engine/facts.ts';
+import type { Fact } from '../../../src/engine/fact.ts';
 import { Loader } from '../../../src/engine/loader.ts';
 import type { MemberAnswer, MemberNeed, Revision } from '../../../src/engine/types.ts';
 import { type Make, simulated, TTL } from './settings.ts';

@@ -1,4 +1,5 @@
 /** An instance of the simulation (simulation.ts): an engine, its database as it reaches it, and the judge of its answers. */
+import type { Clock } from '../../../src/base/clock.ts';
 import { UsherError, unavailable } from '../../../src/base/errors.ts';
 import { Engine } from '../../../src/engine/engine.ts';
 import { DENIED } from '../../../src/engine/evaluate.ts';
@@ -7,21 +8,20 @@ import { parseRevision } from '../../../src/engine/question.ts';
 import {
   ANY_REVISION,
   type Decision,
-  type EffectiveItem,
   type FactsSource,
   type LogWindow,
   type Question,
   type ReplicaSource,
   type Revision,
   type RevisionToken,
-  type Subject,
 } from '../../../src/engine/types.ts';
-import { answerOf, effectiveOf } from '../../oracle/oracle.ts';
-import type { Rows } from '../../oracle/rows.ts';
-import { asDecision, groundsOf, memberOf, policyOf } from '../../oracle/storage.ts';
+import { answerOf } from '../../oracle/oracle.ts';
+import { countingAt, type Rows } from '../../oracle/rows.ts';
+import { groundsOf, memberAt, memberOfReplica, policyOf } from '../../oracle/storage.ts';
 import { NAMES, pick, type Random } from '../../oracle/world.ts';
+import { isEffective, isSame } from './comparing.ts';
 import { Durability } from './durability.ts';
-import { BEHIND, LEG, type Make, SmallFacts, SmallFollower, SmallReplica, TTL } from './settings.ts';
+import { BEHIND, type Make, SmallFacts, SmallFollower, SmallReplica, TTL } from './settings.ts';
 import type { State } from './simulated-database.ts';
 import type { Simulation } from './simulation.ts';
 import { wire } from './wire.ts';
@@ -36,6 +36,7 @@ interface Asked {
 export class Instance {
   readonly engine: Engine;
   readonly #world: Simulation;
+  readonly #clock: Clock;
   readonly #make: Make;
   #acknowledged: Revision = 0;
   /** The revision of the newest write acknowledged here, in whichever history. */
@@ -52,13 +53,14 @@ export class Instance {
 
   constructor(world: Simulation, make: Make, upstream: Instance | null = null, early: boolean | null = null) {
     this.#world = world;
+    this.#clock = world.clockOfItsOwn();
     this.#make = make;
     this.#upstream = upstream;
     this.#durability = early === null ? null : new Durability(world, make, early, () => this.#cut);
     this.engine = new (make.Engine ?? Engine)({
       source: upstream === null ? this.#source() : this.#wireTo(upstream),
       replica: upstream === null && world.replicas.length > 0 ? this.#replica() : null,
-      clock: world.clock,
+      clock: this.#clock,
       cache: {
         megabytes: 64,
         ttlMs: TTL,
@@ -80,7 +82,7 @@ export class Instance {
         const answer = (reply: ({ window: LogWindow } & T) | null) =>
           this.#world.job(
             () => (reply === null || this.#cut ? reject(unavailable('cut off')) : resolve(reply)),
-            slow && this.#world.random(8) === 0 ? 5 * LEG : LEG,
+            slow && this.#world.random(8) === 0 ? 5 * this.#world.leg : this.#world.leg,
           );
         this.#world.job(() =>
           answer(
@@ -93,9 +95,10 @@ export class Instance {
     return {
       parallelism: 1 + this.#world.random(4),
       members: (since, needs) =>
-        statement(since, (rows) => ({ answers: needs.map((need) => memberOf(rows, need)) }), true),
+        statement(since, (rows) => ({ answers: needs.map((need) => memberAt(rows, need, this.#instant())) }), true),
       policy: (since, app) => statement(since, (rows) => ({ policy: policyOf(rows, app) }), true),
-      grounds: (since, question) => statement(since, (rows) => ({ grounds: groundsOf(rows, question) }), true),
+      grounds: (since, question) =>
+        statement(since, (rows) => ({ grounds: groundsOf(countingAt(rows, this.#instant()), question) }), true),
       changes: async (since) => (await statement(since, () => ({ log: true }))).window,
       listen: (wake) => {
         this.wake = wake;
@@ -106,7 +109,9 @@ export class Instance {
 
   /** Each statement goes to one of several. A line to the database that is cut leaves those to its replicas. */
   #replica(): ReplicaSource {
-    const { job, random, replicas } = this.#world;
+    const { job, leg, random, replicas } = this.#world;
+    const skew = random(2) === 0 ? 0 : random(2 * TTL) - TTL;
+    const wrong = () => this.#instant() + skew;
     const statement = <T>(since: Revision, read: (rows: Rows) => T): Promise<{ window: LogWindow } & T> =>
       new Promise((resolve, reject) => {
         const replica = pick(random, replicas);
@@ -114,14 +119,20 @@ export class Instance {
           if (replica.condition === 'hangs') return;
           const reply = { window: replica.window(since), ...read(replica.state.rows) };
           const answer = replica.condition === 'dead' ? () => reject(unavailable('dead')) : () => resolve(reply);
-          job(answer, random(8) === 0 ? 5 * LEG : LEG);
+          job(answer, random(8) === 0 ? 5 * leg : leg);
         });
       });
     return {
-      members: (since, needs) => statement(since, (rows) => ({ answers: needs.map((need) => memberOf(rows, need)) })),
+      members: (since, needs) =>
+        statement(since, (rows) => ({ answers: needs.map((need) => memberOfReplica(rows, need, wrong())) })),
       policy: (since, app) => statement(since, (rows) => ({ policy: policyOf(rows, app) })),
       changes: async (since) => (await statement(since, () => ({ log: true }))).window,
     };
+  }
+
+  /** By the clock of the database. */
+  #instant(): number {
+    return this.#world.instant(this.#world.now);
   }
 
   #wireTo({ engine }: Instance): FactsSource {
@@ -228,7 +239,7 @@ export class Instance {
     const decision = this.engine.isReached(asked.token) ? this.engine.peekKept(this.#keep(question)) : null;
     const { revision } = this.engine;
     this.#asking.delete(asked);
-    if (decision !== null) this.#judge(asked, revision, (rows) => isSame(decision, answerOf(rows, question)));
+    if (decision !== null) this.#judge(asked, revision, [(rows) => isSame(decision, answerOf(rows, question))]);
   }
 
   bulk(): void {
@@ -253,8 +264,8 @@ export class Instance {
       index > 0 && this.#world.random(9) === 0 ? null : this.#question(),
     );
     const options = { minRevision: asked.token };
-    this.#judgeLater(asked, this.engine.batch(questions, options), ({ decisions }, rows) =>
-      questions.every((question, index) => {
+    this.#judgeEach(asked, this.engine.batch(questions, options), ({ decisions }) =>
+      questions.map((question, index) => (rows) => {
         const decision = decisions[index] as Decision;
         return question === null ? decision === DENIED : isSame(decision, answerOf(rows, question));
       }),
@@ -276,11 +287,12 @@ export class Instance {
     const { revision } = this.engine;
     this.#asking.delete(asked);
     if (decisions === null) return;
-    this.#judge(asked, revision, (rows) =>
-      questions.every((question, index) => {
-        return question === null || isSame(decisions[index] as Decision, answerOf(rows, question));
-      }),
-    );
+    this.#judge(asked, revision, [
+      (rows) =>
+        questions.every((question, index) => {
+          return question === null || isSame(decisions[index] as Decision, answerOf(rows, question));
+        }),
+    ]);
   }
 
   explain(): void {
@@ -300,7 +312,7 @@ export class Instance {
     const asked = this.#asked();
     if (this.engine.isReached(asked.token)) {
       const items = this.engine.peekEffective(subject);
-      if (items !== null) this.#judge(asked, this.engine.revision, (rows) => isEffective(items, rows, subject));
+      if (items !== null) this.#judge(asked, this.engine.revision, [(rows) => isEffective(items, rows, subject)]);
     }
     this.#judgeLater(asked, this.engine.effective(subject, { minRevision: asked.token }), ({ items }, rows) =>
       isEffective(items, rows, subject),
@@ -311,13 +323,22 @@ export class Instance {
     asked: Asked,
     answer: Promise<T>,
     isRight: (answer: T, rows: Rows) => boolean,
-  ) {
+  ): void {
+    this.#judgeEach(asked, answer, (given) => [(rows) => isRight(given, rows)]);
+  }
+
+  /** The same of an answer whose parts may each be of an instant of its own. */
+  #judgeEach<T extends { revision: string }>(
+    asked: Asked,
+    answer: Promise<T>,
+    partsOf: (answer: T) => IsRight[],
+  ): void {
     const { number: known } = this.engine.tail.head;
     answer.then(
       (given) => {
         this.#asking.delete(asked);
         this.#world.answers++;
-        this.#judge(asked, given.revision, (rows) => isRight(given, rows));
+        this.#judge(asked, given.revision, partsOf(given));
       },
       (error: unknown) => {
         this.#asking.delete(asked);
@@ -327,12 +348,13 @@ export class Instance {
     );
   }
 
-  #judge(asked: Asked, revision: string, isRight: (rows: Rows) => boolean): void {
+  #judge(asked: Asked, revision: string, parts: readonly IsRight[]): void {
     const { database } = this.#world;
     const { number, nonce } = parseRevision(revision);
     if (number < asked.acknowledged) this.#world.fail('A2: older than a write acknowledged here');
     const state = database.byNonce(nonce);
-    if (state === undefined || state.revision !== number || !isRight(state.rows)) {
+    const isRight = (part: IsRight) => state !== undefined && this.#world.isRightSince(asked.at, state.rows, part);
+    if (state === undefined || state.revision !== number || !parts.every(isRight)) {
       this.#world.fail('A1: not the answer at its revision');
       return;
     }
@@ -346,6 +368,8 @@ export class Instance {
   }
 }
 
+type IsRight = (rows: Rows) => boolean;
+
 /** Whether a state came after that one, or is it. */
 function includes(state: State, { number, nonce }: RevisionToken): boolean {
   let at: State | null = state;
@@ -357,27 +381,4 @@ export function randomQuestion(random: Random): Question {
   const resource = pick(random, [{ resourceType: '', resourceId: '' }, ...NAMES.resources]);
   const [email, app] = [pick(random, NAMES.emails), random(12) === 0 ? 'nowhere' : pick(random, NAMES.apps)];
   return { email, app, permission: pick(random, NAMES.permissions), ...resource };
-}
-
-function isSame(decision: Decision, expected: Parameters<typeof asDecision>[0]): boolean {
-  const { granted, level, source } = asDecision(expected);
-  return decision.granted === granted && decision.level === level && decision.source === source;
-}
-
-function isEffective(items: readonly EffectiveItem[], rows: Rows, subject: Subject): boolean {
-  const expected = effectiveOf(rows, subject);
-  return (
-    items.length === expected.length &&
-    items.every((item, index) => {
-      const row = expected[index];
-      return (
-        row !== undefined &&
-        item.code === row.code &&
-        item.tiered === (row.type === 'tiered') &&
-        item.groupName === row.groupName &&
-        item.global === row.global &&
-        isSame({ ...item, tiered: true }, row)
-      );
-    })
-  );
 }

@@ -5,6 +5,7 @@ import { MODEL_MUTANTS } from './mutants.ts';
 import { REPLICA_MUTANTS } from './replica-mutants.ts';
 import type { Make } from './settings.ts';
 import { type Shape, Simulation } from './simulation.ts';
+import { TIME_MUTANTS } from './time-mutants.ts';
 import { WIRE_MUTANTS } from './wire-mutants.ts';
 
 const LONG = process.env.USHER_LONG === '1';
@@ -59,16 +60,23 @@ describe('random schedules of the engine', () => {
     { through: 'two instances with replicas', shape: { replicas: true }, share: 0.6 },
     { through: 'two instances with replicas, and edges', shape: { replicas: true, edges: true }, share: 0.45 },
     { through: 'two instances with early release', shape: { early: true }, share: 0.45 },
+    { through: 'grants that begin and end, with two instances', shape: { time: true }, share: 0.5 },
+    { through: 'such grants, with edges', shape: { time: true, edges: true }, share: 0.4 },
+    { through: 'such grants, with replicas', shape: { time: true, replicas: true }, share: 0.5 },
+    { through: 'such grants, with replicas and edges', shape: { time: true, replicas: true, edges: true }, share: 0.4 },
   ])(
     "every answer is the database's at its revision, and fresh enough, through $through",
     async ({ through, shape, share }) => {
       const failed: string[] = [];
       let answers = 0;
       let ahead = 0;
+      let crossings = 0;
+      const isTimed = 'time' in shape;
       for (let seed = 1; seed <= SCHEDULES; seed++) {
         const simulation = new Simulation(seed, {}, shape);
         await simulation.run(STEPS).catch((error: Error) => failed.push(`schedule ${seed}: ${error.message}`));
         answers += simulation.answers;
+        crossings += simulation.crossings;
         for (const { engine } of simulation.instances) ahead += engine.counters.ahead.outcomes.read;
         if (LONG && seed % 1000 === 0) process.stderr.write(`${through}: ${seed} schedules, ${answers} answers\n`);
       }
@@ -77,6 +85,8 @@ describe('random schedules of the engine', () => {
       expect(answers).toBeGreaterThan(SCHEDULES * STEPS * share);
       // That facts are read ahead of their expiry while all this happens.
       expect(ahead).toBeGreaterThan(SCHEDULES * 3);
+      // That grants begin and end while questions wait.
+      if (isTimed) expect(crossings).toBeGreaterThan(SCHEDULES * 10);
     },
     LONG ? 3_600_000 : 120_000,
   );
@@ -99,6 +109,11 @@ describe('random schedules of the engine', () => {
     for (let seed = 1; seed <= PATIENCE && seen === null; seed++)
       seen = await broken(seed, DURABILITY_MUTANTS[name] as Make, { early: true });
     expect(seen).toMatch(/^A5: /);
+  });
+
+  test.each(Object.keys(TIME_MUTANTS))('the model detects the mutant of grants in time: %s', async (name) => {
+    const { make, shape } = TIME_MUTANTS[name] as (typeof TIME_MUTANTS)[string];
+    expect(await detected(name, make, { time: true, ...shape }, SEEDS)).toMatch(/^A[14]: /);
   });
 
   test.each(Object.keys(WIRE_MUTANTS))('the model detects the mutant of the wire: %s', async (name) => {

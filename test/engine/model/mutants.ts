@@ -5,7 +5,7 @@
 import type { LRUCache } from 'lru-cache';
 import { Batch, type BatchParts, type BatchQuestion } from '../../../src/engine/batch.ts';
 import { type DecisionFacts, Decisions, type QuestionKey } from '../../../src/engine/decisions.ts';
-import type { Lease } from '../../../src/engine/facts.ts';
+import type { Lease } from '../../../src/engine/fact.ts';
 import type { Ticket } from '../../../src/engine/follower.ts';
 import { GroundsFinder, type HeldFacts } from '../../../src/engine/grounds.ts';
 import type { Change, Decision, LogWindow, Revision, RevisionToken } from '../../../src/engine/types.ts';

@@ -8,7 +8,7 @@ import type { Change, LogWindow, Revision, RevisionToken } from '../../../src/en
 import { NONCE_BYTES, nonceOf } from '../../../src/persistence/change-log.ts';
 import { applyTo, NO_ROWS, type Operation, type Rows } from '../../oracle/rows.ts';
 import { scopesOf } from '../../oracle/storage.ts';
-import { NAMES, type Random, randomOperation } from '../../oracle/world.ts';
+import { NAMES, type Names, type Random, randomOperation } from '../../oracle/world.ts';
 
 export interface State {
   readonly revision: Revision;
@@ -36,8 +36,12 @@ export class SimulatedDatabase {
   /** A commit that a replica shows already. */
   #prepared: State | undefined;
 
-  constructor(random: Random, rows: Rows = someRows(random)) {
+  readonly #names: Names;
+
+  constructor(random: Random, rows?: Rows, names: Names = NAMES) {
     this.#random = random;
+    this.#names = names;
+    rows ??= someRows(random, names);
     const first = { revision: 0, nonce: null, rows, scopes: [], parent: null, supersededAt: Number.POSITIVE_INFINITY };
     this.#states = [first];
     this.#all.set(null, first);
@@ -104,7 +108,7 @@ export class SimulatedDatabase {
     let rows = this.newest.rows;
     const operations: Operation[] = [];
     for (let left = 1 + this.#random(3); left > 0; left--) {
-      const operation = randomOperation(this.#random, rows, NAMES);
+      const operation = randomOperation(this.#random, rows, this.#names);
       rows = applyTo(rows, operation);
       operations.push(operation);
     }
@@ -177,8 +181,8 @@ export class SimulatedDatabase {
 }
 
 /** Most subjects of questions exist from the beginning. */
-function someRows(random: Random): Rows {
+function someRows(random: Random, names: Names): Rows {
   let rows = NO_ROWS;
-  for (let left = 120; left > 0; left--) rows = applyTo(rows, randomOperation(random, rows, NAMES));
+  for (let left = 120; left > 0; left--) rows = applyTo(rows, randomOperation(random, rows, names));
   return rows;
 }

@@ -5,7 +5,8 @@ import type { FactsReply, LogNews } from '../../../src/engine/types.ts';
 import { type Make, SmallFollower } from './settings.ts';
 import type { Served } from './wire.ts';
 
-function serving(change: (served: Served, upstream: Engine) => Partial<Served>): Make {
+/** Edges are served otherwise. */
+export function serving(change: (served: Served, upstream: Engine) => Partial<Served>): Make {
   return {
     serve: (served, upstream) => ({
       members: (...asked) => served.members(...asked),

@@ -27,7 +27,7 @@ export function wire({ world, upstream, served, isCut }: WireParts): FactsSource
         else {
           answer().then(
             // One reply in eight is slow, so that others overtake it.
-            (reply) => world.job(() => (isCut() ? lost() : resolve(reply)), isSlow() ? 5 * LEG : LEG),
+            (reply) => world.job(() => (isCut() ? lost() : resolve(reply)), isSlow() ? 5 * world.leg : world.leg),
             () => world.job(lost),
           );
         }

@@ -3,7 +3,6 @@
 from ._aio import AsyncUsher
 from ._client import Usher
 from ._errors import DeniedError, InvalidQuestionError, UnavailableError, UsherError, Violation
-from ._notify import Accepted, AsyncNotifier, Notifier
 from ._types import (
     Allowed,
     Change,
@@ -21,9 +20,7 @@ from ._types import (
 )
 
 __all__ = [
-    "Accepted",
     "Allowed",
-    "AsyncNotifier",
     "AsyncUsher",
     "Change",
     "Changes",
@@ -34,7 +31,6 @@ __all__ = [
     "Held",
     "InvalidQuestionError",
     "Level",
-    "Notifier",
     "Question",
     "Reach",
     "Resource",

@@ -7,11 +7,14 @@
 //
 // Rules that hold for every method:
 // - The key in the metadata `x-internal-api-key` needs the scope `facts`.
-// - A request names the version of the rules by which the asker decides. A server that decides by others refuses it with
-//   FAILED_PRECONDITION: a fact that the asker does not know of could be the one that denies.
+// - A request names the version of the rules by which the asker decides: 1 or 2. A server that decides by newer ones gives an asker those
+//   facts that its version can say, and refuses others with FAILED_PRECONDITION, as it refuses an asker that is newer than itself: a fact
+//   that the asker does not know of could be the one that denies. To version 1, which knows of no grants that begin or end, it refuses
+//   facts with a boundary.
 // - An answer is of one revision, that of its log: every fact in it is true of the permission data as of that revision. It carries
 //   every change after the revision that the asker names, so that the asker can tell which of its facts have ended.
-// - Ages count from the arrival of the request, so that they are never too short, however long an answer was under way.
+// - Ages and boundaries count from the arrival of the request. The asker counts them from when it sent that: so ages are never too short,
+//   nor boundaries too long, however long an answer was under way.
 // - A request with a field that the server does not know fails with INVALID_ARGUMENT. An asker refuses answers with such a field.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
@@ -22,7 +25,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file usher/facts/v1/facts.proto.
  */
 export const file_usher_facts_v1_facts: GenFile = /*@__PURE__*/
-  fileDesc("Chp1c2hlci9mYWN0cy92MS9mYWN0cy5wcm90bxIOdXNoZXIuZmFjdHMudjEiOQoGQ2hhbmdlEhAKCHJldmlzaW9uGAEgASgEEg0KBW5vbmNlGAIgASgJEg4KBnNjb3BlcxgDIAMoCSKYAQoDTG9nEgwKBGhlYWQYASABKAQSEgoKaGVhZF9ub25jZRgCIAEoCRITCgtzaW5jZV9ub25jZRgDIAEoCRInCgdjaGFuZ2VzGAQgAygLMhYudXNoZXIuZmFjdHMudjEuQ2hhbmdlEhAKCHRvb19tYW55GAUgASgIEg4KBmFnZV9tcxgGIAEoDRIPCgdzdGFuZGJ5GAcgASgIIk4KBE5lZWQSDQoFZW1haWwYASABKAkSCwoDYXBwGAIgASgJEhUKDXJlc291cmNlX3R5cGUYAyABKAkSEwoLcmVzb3VyY2VfaWQYBCABKAkibwoOTWVtYmVyc1JlcXVlc3QSFQoNcnVsZXNfdmVyc2lvbhgBIAEoDRINCgVzaW5jZRgCIAEoBBISCgptYXhfYWdlX21zGAMgASgNEiMKBW5lZWRzGAQgAygLMhQudXNoZXIuZmFjdHMudjEuTmVlZCJsCg9NZW1iZXJzUmVzcG9uc2USIAoDbG9nGAEgASgLMhMudXNoZXIuZmFjdHMudjEuTG9nEg4KBmFnZV9tcxgCIAEoDRInCgdtZW1iZXJzGAMgAygLMhYudXNoZXIuZmFjdHMudjEuTWVtYmVyIq4BCgZNZW1iZXISDgoGYWN0aXZlGAEgASgIEhIKCnN1cGVyYWRtaW4YAiABKAgSEwoGYXBwX2lkGAMgASgESACIAQESDQoFYWRtaW4YBCABKAgSEAoIcm9sZV9pZHMYBSADKAQSMQoJb3ZlcnJpZGVzGAYgASgLMhkudXNoZXIuZmFjdHMudjEuT3ZlcnJpZGVzSAGIAQFCCQoHX2FwcF9pZEIMCgpfb3ZlcnJpZGVzIjMKCU92ZXJyaWRlcxIWCg5wZXJtaXNzaW9uX2lkcxgBIAMoBBIOCgZsZXZlbHMYAiADKA0iVgoNUG9saWN5UmVxdWVzdBIVCg1ydWxlc192ZXJzaW9uGAEgASgNEg0KBXNpbmNlGAIgASgEEhIKCm1heF9hZ2VfbXMYAyABKA0SCwoDYXBwGAQgASgJIsEBCg5Qb2xpY3lSZXNwb25zZRIgCgNsb2cYASABKAsyEy51c2hlci5mYWN0cy52MS5Mb2cSDgoGYWdlX21zGAIgASgNEhMKBmFwcF9pZBgDIAEoBEgAiAEBEhQKDHN0cmljdF9jb2RlcxgEIAEoCBIWCg5yZXNvdXJjZV90eXBlcxgFIAMoCRIvCgtwZXJtaXNzaW9ucxgGIAMoCzIaLnVzaGVyLmZhY3RzLnYxLlBlcm1pc3Npb25CCQoHX2FwcF9pZCKQAQoKUGVybWlzc2lvbhIKCgJpZBgBIAEoBBIMCgRjb2RlGAIgASgJEg4KBnRpZXJlZBgDIAEoCBIOCgZnbG9iYWwYBCABKAgSFwoKZ3JvdXBfbmFtZRgFIAEoCUgAiAEBEhAKCHJvbGVfaWRzGAYgAygEEg4KBmxldmVscxgHIAMoDUINCgtfZ3JvdXBfbmFtZSJFCg5DaGFuZ2VzUmVxdWVzdBIVCg1ydWxlc192ZXJzaW9uGAEgASgNEg0KBXNpbmNlGAIgASgEEg0KBWZyZXNoGAMgASgIIjMKD0NoYW5nZXNSZXNwb25zZRIgCgNsb2cYASABKAsyEy51c2hlci5mYWN0cy52MS5Mb2ciSgoNRm9sbG93UmVxdWVzdBIVCg1ydWxlc192ZXJzaW9uGAEgASgNEg0KBXNpbmNlGAIgASgEEhMKC3NpbmNlX25vbmNlGAMgASgJIlAKDkZvbGxvd1Jlc3BvbnNlEg0KBXNpbmNlGAEgASgEEiAKA2xvZxgCIAEoCzITLnVzaGVyLmZhY3RzLnYxLkxvZxINCgVyZXNldBgDIAEoCDLJAgoMRmFjdHNTZXJ2aWNlEk8KB01lbWJlcnMSHi51c2hlci5mYWN0cy52MS5NZW1iZXJzUmVxdWVzdBofLnVzaGVyLmZhY3RzLnYxLk1lbWJlcnNSZXNwb25zZSIDkAICEkwKBlBvbGljeRIdLnVzaGVyLmZhY3RzLnYxLlBvbGljeVJlcXVlc3QaHi51c2hlci5mYWN0cy52MS5Qb2xpY3lSZXNwb25zZSIDkAICEk8KB0NoYW5nZXMSHi51c2hlci5mYWN0cy52MS5DaGFuZ2VzUmVxdWVzdBofLnVzaGVyLmZhY3RzLnYxLkNoYW5nZXNSZXNwb25zZSIDkAICEkkKBkZvbGxvdxIdLnVzaGVyLmZhY3RzLnYxLkZvbGxvd1JlcXVlc3QaHi51c2hlci5mYWN0cy52MS5Gb2xsb3dSZXNwb25zZTABYgZwcm90bzM");
+  fileDesc("Chp1c2hlci9mYWN0cy92MS9mYWN0cy5wcm90bxIOdXNoZXIuZmFjdHMudjEiOQoGQ2hhbmdlEhAKCHJldmlzaW9uGAEgASgEEg0KBW5vbmNlGAIgASgJEg4KBnNjb3BlcxgDIAMoCSKYAQoDTG9nEgwKBGhlYWQYASABKAQSEgoKaGVhZF9ub25jZRgCIAEoCRITCgtzaW5jZV9ub25jZRgDIAEoCRInCgdjaGFuZ2VzGAQgAygLMhYudXNoZXIuZmFjdHMudjEuQ2hhbmdlEhAKCHRvb19tYW55GAUgASgIEg4KBmFnZV9tcxgGIAEoDRIPCgdzdGFuZGJ5GAcgASgIIk4KBE5lZWQSDQoFZW1haWwYASABKAkSCwoDYXBwGAIgASgJEhUKDXJlc291cmNlX3R5cGUYAyABKAkSEwoLcmVzb3VyY2VfaWQYBCABKAkibwoOTWVtYmVyc1JlcXVlc3QSFQoNcnVsZXNfdmVyc2lvbhgBIAEoDRINCgVzaW5jZRgCIAEoBBISCgptYXhfYWdlX21zGAMgASgNEiMKBW5lZWRzGAQgAygLMhQudXNoZXIuZmFjdHMudjEuTmVlZCJsCg9NZW1iZXJzUmVzcG9uc2USIAoDbG9nGAEgASgLMhMudXNoZXIuZmFjdHMudjEuTG9nEg4KBmFnZV9tcxgCIAEoDRInCgdtZW1iZXJzGAMgAygLMhYudXNoZXIuZmFjdHMudjEuTWVtYmVyIp4CCgZNZW1iZXISDgoGYWN0aXZlGAEgASgIEhIKCnN1cGVyYWRtaW4YAiABKAgSEwoGYXBwX2lkGAMgASgESACIAQESDQoFYWRtaW4YBCABKAgSEAoIcm9sZV9pZHMYBSADKAQSMQoJb3ZlcnJpZGVzGAYgASgLMhkudXNoZXIuZmFjdHMudjEuT3ZlcnJpZGVzSAGIAQESHwoScGVyc29uX2JvdW5kYXJ5X21zGAggASgESAKIAQESHwoSbWVtYmVyX2JvdW5kYXJ5X21zGAkgASgESAOIAQFCCQoHX2FwcF9pZEIMCgpfb3ZlcnJpZGVzQhUKE19wZXJzb25fYm91bmRhcnlfbXNCFQoTX21lbWJlcl9ib3VuZGFyeV9tcyJdCglPdmVycmlkZXMSFgoOcGVybWlzc2lvbl9pZHMYASADKAQSDgoGbGV2ZWxzGAIgAygNEhgKC2JvdW5kYXJ5X21zGAMgASgESACIAQFCDgoMX2JvdW5kYXJ5X21zIlYKDVBvbGljeVJlcXVlc3QSFQoNcnVsZXNfdmVyc2lvbhgBIAEoDRINCgVzaW5jZRgCIAEoBBISCgptYXhfYWdlX21zGAMgASgNEgsKA2FwcBgEIAEoCSLBAQoOUG9saWN5UmVzcG9uc2USIAoDbG9nGAEgASgLMhMudXNoZXIuZmFjdHMudjEuTG9nEg4KBmFnZV9tcxgCIAEoDRITCgZhcHBfaWQYAyABKARIAIgBARIUCgxzdHJpY3RfY29kZXMYBCABKAgSFgoOcmVzb3VyY2VfdHlwZXMYBSADKAkSLwoLcGVybWlzc2lvbnMYBiADKAsyGi51c2hlci5mYWN0cy52MS5QZXJtaXNzaW9uQgkKB19hcHBfaWQikAEKClBlcm1pc3Npb24SCgoCaWQYASABKAQSDAoEY29kZRgCIAEoCRIOCgZ0aWVyZWQYAyABKAgSDgoGZ2xvYmFsGAQgASgIEhcKCmdyb3VwX25hbWUYBSABKAlIAIgBARIQCghyb2xlX2lkcxgGIAMoBBIOCgZsZXZlbHMYByADKA1CDQoLX2dyb3VwX25hbWUiRQoOQ2hhbmdlc1JlcXVlc3QSFQoNcnVsZXNfdmVyc2lvbhgBIAEoDRINCgVzaW5jZRgCIAEoBBINCgVmcmVzaBgDIAEoCCIzCg9DaGFuZ2VzUmVzcG9uc2USIAoDbG9nGAEgASgLMhMudXNoZXIuZmFjdHMudjEuTG9nIkoKDUZvbGxvd1JlcXVlc3QSFQoNcnVsZXNfdmVyc2lvbhgBIAEoDRINCgVzaW5jZRgCIAEoBBITCgtzaW5jZV9ub25jZRgDIAEoCSJQCg5Gb2xsb3dSZXNwb25zZRINCgVzaW5jZRgBIAEoBBIgCgNsb2cYAiABKAsyEy51c2hlci5mYWN0cy52MS5Mb2cSDQoFcmVzZXQYAyABKAgyyQIKDEZhY3RzU2VydmljZRJPCgdNZW1iZXJzEh4udXNoZXIuZmFjdHMudjEuTWVtYmVyc1JlcXVlc3QaHy51c2hlci5mYWN0cy52MS5NZW1iZXJzUmVzcG9uc2UiA5ACAhJMCgZQb2xpY3kSHS51c2hlci5mYWN0cy52MS5Qb2xpY3lSZXF1ZXN0Gh4udXNoZXIuZmFjdHMudjEuUG9saWN5UmVzcG9uc2UiA5ACAhJPCgdDaGFuZ2VzEh4udXNoZXIuZmFjdHMudjEuQ2hhbmdlc1JlcXVlc3QaHy51c2hlci5mYWN0cy52MS5DaGFuZ2VzUmVzcG9uc2UiA5ACAhJJCgZGb2xsb3cSHS51c2hlci5mYWN0cy52MS5Gb2xsb3dSZXF1ZXN0Gh4udXNoZXIuZmFjdHMudjEuRm9sbG93UmVzcG9uc2UwAWIGcHJvdG8z");
 
 /**
  * Change is a row of the log.
@@ -173,7 +176,7 @@ export const NeedSchema: GenMessage<Need> = /*@__PURE__*/
  */
 export type MembersRequest = Message<"usher.facts.v1.MembersRequest"> & {
   /**
-   * 1 for this version.
+   * 2 for this version.
    *
    * @generated from field: uint32 rules_version = 1;
    */
@@ -290,6 +293,22 @@ export type Member = Message<"usher.facts.v1.Member"> & {
    * @generated from field: optional usher.facts.v1.Overrides overrides = 6;
    */
   overrides?: Overrides | undefined;
+
+  /**
+   * 7 is left for groups.
+   * How long after the arrival of the request what is known of the person everywhere stays as it is, in milliseconds; absent where only a
+   * change in the log ends it.
+   *
+   * @generated from field: optional uint64 person_boundary_ms = 8;
+   */
+  personBoundaryMs?: bigint | undefined;
+
+  /**
+   * The same for what is known of the person in the application: until the next of these grants begins or ends.
+   *
+   * @generated from field: optional uint64 member_boundary_ms = 9;
+   */
+  memberBoundaryMs?: bigint | undefined;
 };
 
 /**
@@ -318,6 +337,15 @@ export type Overrides = Message<"usher.facts.v1.Overrides"> & {
    * @generated from field: repeated uint32 levels = 2;
    */
   levels: number[];
+
+  /**
+   * As in Member, for the overrides of this record.
+   *
+   * 4 is left for roles on records.
+   *
+   * @generated from field: optional uint64 boundary_ms = 3;
+   */
+  boundaryMs?: bigint | undefined;
 };
 
 /**
@@ -334,7 +362,7 @@ export const OverridesSchema: GenMessage<Overrides> = /*@__PURE__*/
  */
 export type PolicyRequest = Message<"usher.facts.v1.PolicyRequest"> & {
   /**
-   * 1 for this version.
+   * 2 for this version.
    *
    * @generated from field: uint32 rules_version = 1;
    */
@@ -476,6 +504,8 @@ export type Permission = Message<"usher.facts.v1.Permission"> & {
   /**
    * For each role the level, as usher.permission.v1.AccessLevel.
    *
+   * 8 and 9 are left for groups.
+   *
    * @generated from field: repeated uint32 levels = 7;
    */
   levels: number[];
@@ -495,7 +525,7 @@ export const PermissionSchema: GenMessage<Permission> = /*@__PURE__*/
  */
 export type ChangesRequest = Message<"usher.facts.v1.ChangesRequest"> & {
   /**
-   * 1 for this version.
+   * 2 for this version.
    *
    * @generated from field: uint32 rules_version = 1;
    */
@@ -551,7 +581,7 @@ export const ChangesResponseSchema: GenMessage<ChangesResponse> = /*@__PURE__*/
  */
 export type FollowRequest = Message<"usher.facts.v1.FollowRequest"> & {
   /**
-   * 1 for this version.
+   * 2 for this version.
    *
    * @generated from field: uint32 rules_version = 1;
    */

@@ -56,9 +56,7 @@ class TroubleTest {
   void aServiceThatIsAwayAllowsNothing() {
     try (Usher away = Doors.away()) {
       assertTimeout(AT_ONCE, () -> {
-        String said = assertThrows(UnavailableException.class, () -> away.check(BEN)).getMessage();
-        assertTrue(said.contains("Connection refused") && said.contains("127.0.0.1:1 has answered") && said.contains("50051"), said);
-        assertEquals(1, said.lines().count());
+        assertThrows(UnavailableException.class, () -> away.check(BEN));
         assertFalse(away.allowed(BEN));
         assertFalse(away.async().allowed(BEN).join());
       });
