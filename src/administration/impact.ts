@@ -21,6 +21,7 @@ import {
   type FactsText,
   keepFacts,
   type NamedGroup,
+  nextBoundary,
   type OverrideGroup,
 } from '../persistence/administration/impact.ts';
 import type { Tx } from '../persistence/database.ts';
@@ -44,6 +45,8 @@ export interface Impact {
   lost: number;
   changes: ImpactChange[];
   truncated: boolean;
+  /** When one of the grants compared begins or ends next, the write's own among them; null: never. */
+  nextBoundary: Date | null;
 }
 
 /** The maximum number of listed changes. */
@@ -73,12 +76,16 @@ export async function impactSince(tx: Tx, { concerns, policies }: Before): Promi
   const counts = { gained: 0, lost: 0 };
   for (const { changes, people } of groups) for (const change of changes) count(counts, change, people);
   for (const change of overrides) count(counts, change, change.overrides);
-  if (counts.gained + counts.lost === 0) return { people: 0, ...counts, changes: [], truncated: false };
+  const next = await nextBoundary(tx, concerns);
+  if (counts.gained + counts.lost === 0) {
+    return { people: 0, ...counts, changes: [], truncated: false, nextBoundary: next };
+  }
   const { people, first } = await changedPeople(tx, { groups, overrides }, MAX_LISTED);
   const ids = [...new Set(first.map(({ personId }) => personId))];
   const rows = overrides.length === 0 ? [] : await changedOverrides(tx, { people: ids, overrides }, MAX_LISTED);
   const changes = listChanges({ first, groups, overrides, rows });
-  return { people, ...counts, changes, truncated: counts.gained + counts.lost > changes.length };
+  const truncated = counts.gained + counts.lost > changes.length;
+  return { people, ...counts, changes, truncated, nextBoundary: next };
 }
 
 interface Difference {

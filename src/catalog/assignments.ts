@@ -1,7 +1,24 @@
 /** The roles that people hold. (docs/reference/administration.md#assignments.) */
 
-import { administer, applicationOf, type By, existing, knownApplication } from '../administration/administer.ts';
+import {
+  type Administration,
+  administer,
+  applicationOf,
+  type By,
+  existing,
+  knownApplication,
+} from '../administration/administer.ts';
 import { refuseStale, tagOf } from '../administration/records.ts';
+import {
+  type AskedWindow,
+  type GrantWindow,
+  isSameWindow,
+  refuseWindows,
+  type WantedWindow,
+  windowAfter,
+  windowWords,
+} from '../administration/windows.ts';
+import { certain } from '../base/certain.ts';
 import { UsherError } from '../base/errors.ts';
 import { nearest, orMeant } from '../base/nearest.ts';
 import { byCodeUnit } from '../base/order.ts';
@@ -12,19 +29,20 @@ import {
   deleteUserRole,
   type HolderRow,
   hasRole,
-  holdersAmong,
   holdForRoles,
   holdRole,
-  insertHolders,
-  insertUserRole,
   listHolders,
+  putHolders,
+  putUserRole,
   readUserRoles,
   replaceUserRoles,
 } from '../persistence/catalog/assignments.ts';
 import { codesOf } from '../persistence/catalog/references.ts';
-import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { ensurePeople, holdPeople, holdPerson, personIdOf } from '../persistence/people/people.ts';
-import { assignerOf, type Delegate, delegateIn } from './delegation.ts';
+import type { Committed, Database } from '../persistence/database.ts';
+import { ensurePeople, personIdOf } from '../persistence/people/people.ts';
+import { assignerOf, delegateIn } from './delegation.ts';
+import { type HoldersChanged, type Moves, movesOf, personOf, refuseMoves, type WantedHolders } from './holder-moves.ts';
+import { makeAndHold, rolesOf } from './locked-roles.ts';
 
 import { idsOf, type Reference, unknownCode } from './references.ts';
 import { unknownRole } from './roles.ts';
@@ -37,16 +55,15 @@ export interface AssignedRoles {
   etag: string;
 }
 
-/** The roles in a body, and their field. */
-export interface WantedRoles {
-  field: 'roleIds' | 'roles';
-  references: readonly Reference[];
+/** A role in a body, and when it is to count. */
+export interface WantedRole extends WantedWindow {
+  readonly reference: Reference;
 }
 
-/** Whom to give a role and from whom to take it; nobody is in both. */
-export interface WantedHolders {
-  readonly add: readonly string[];
-  readonly remove: readonly string[];
+/** The roles in a body, and their field; no role twice with different windows. */
+export interface WantedRoles {
+  readonly field: 'roleIds' | 'roles';
+  readonly roles: readonly WantedRole[];
 }
 
 export class Assignments {
@@ -72,20 +89,30 @@ export class Assignments {
   replaceRoles(
     app: string,
     email: string,
-    { field, references }: WantedRoles,
+    { field, roles: requested }: WantedRoles,
     ifMatch: string | undefined,
     by: By,
   ): Promise<Committed<AssignedRoles>> {
     const about = { app, action: 'user_roles.replaced', guard: assignerOf(app), subject: email };
     return administer<AssignedRoles>(this.#database, by, about, async ({ tx, audit }) => {
+      const references = requested.map(({ reference }) => reference);
       const ids = await idsOf(tx, 'role', app, references);
       const wanted = [...new Set(ids)];
       const { app: found, roles: known, person } = await holdForRoles(tx, app, wanted, email);
       const appId = existing(found, app);
       const delegate = await delegateIn(tx, app, by.caller.email);
       const named = wanted.map((id) => ({ id, code: known.get(id)?.code }));
-      const refuse = async (before: readonly AssignedRole[]) =>
-        delegate === null ? null : await delegate.refuseRoles(tx, email, before, named);
+      const windowOf = (id: number, before: readonly AssignedRole[]) => {
+        const held = before.find((role) => role.id === id) ?? null;
+        return windowAfter(certain(requested[ids.indexOf(id)]), held);
+      };
+      // A role whose window changes is given anew.
+      const isKept = (role: AssignedRole, before: readonly AssignedRole[]) =>
+        !ids.includes(role.id) || isSameWindow(role, windowOf(role.id, before));
+      const refuse = async (before: readonly AssignedRole[]) => {
+        const kept = before.filter((role) => isKept(role, before));
+        return delegate === null ? null : await delegate.refuseRoles(tx, email, kept, named);
+      };
 
       const present = await rolesOf(tx, appId, person);
       const refused = await refuse(present.roles);
@@ -106,27 +133,28 @@ export class Assignments {
 
       const before = tagged(held.roles);
       refuseStale(ifMatch, before.etag);
+      await refuseWindows(
+        tx,
+        requested.map((role, at) => askedAt(`${field}.${at}`, role, held.roles, certain(ids[at]))),
+      );
       // In the order of the list: codes are ASCII, so this is the database's byte order.
-      const result = tagged([...known.values()].sort((a, b) => byCodeUnit(a.code, b.code)));
+      const after = [...known.values()].sort((a, b) => byCodeUnit(a.code, b.code));
+      const result = tagged(after.map((role) => ({ ...role, ...windowOf(role.id, held.roles) })));
       if (result.etag === before.etag) return { result: before, scopes: [] };
-      await replaceUserRoles(tx, appId, held.person, wanted);
-      audit({
-        subject: email,
-        before: { roles: before.roles.map(({ code }) => code) },
-        after: { roles: result.roles.map(({ code }) => code) },
-      });
+      await replaceUserRoles(tx, appId, held.person, result.roles);
+      audit({ subject: email, before: wordsOf(before.roles), after: wordsOf(result.roles) });
       return { result, scopes: [`m:${app}:${email}`] };
     });
   }
 
   /**
-   * Adds one role and keeps the others, even before the user has a record. `made` is false when it is held already.
-   * UNKNOWN_REFERENCE for a role of another application.
+   * Adds one role and keeps the others, even before the user has a record. `made` is false when it is held already: then only its
+   * window may change. UNKNOWN_REFERENCE for a role of another application.
    */
   addRole(
     app: string,
     email: string,
-    reference: Reference,
+    { reference, ...wanted }: WantedRole,
     by: By,
   ): Promise<Committed<{ role: AssignedRole; made: boolean }>> {
     const about = { app, action: 'assignment.created', guard: assignerOf(app), subject: email };
@@ -136,10 +164,13 @@ export class Assignments {
       const appId = existing(found, app);
       const delegate = await delegateIn(tx, app, by.caller.email);
       const role = roles.get(id);
-      const refuse = async (before: readonly AssignedRole[]) =>
-        delegate === null || before.some((held) => held.id === id)
-          ? null
-          : await delegate.refuseRoles(tx, email, before, [...before, { id, code: role?.code }]);
+      const heldIn = (before: readonly AssignedRole[]) => before.find((one) => one.id === id) ?? null;
+      const refuse = async (before: readonly AssignedRole[]) => {
+        const current = heldIn(before);
+        if (delegate === null || (current !== null && isSameWindow(current, windowAfter(wanted, current)))) return null;
+        const others = before.filter((one) => one !== current);
+        return await delegate.refuseRoles(tx, email, others, [...others, { id, code: role?.code }]);
+      };
 
       const present = await rolesOf(tx, appId, person);
       const refused = await refuse(present.roles);
@@ -151,10 +182,15 @@ export class Assignments {
       const held = present.person === null ? await makeAndHold(tx, appId, email) : present;
       const again = present.person === null ? await refuse(held.roles) : null;
       if (again !== null) return { result: again, scopes: [] };
-      if (held.roles.some((one) => one.id === id)) return { result: { role, made: false }, scopes: [] };
-      await insertUserRole(tx, appId, held.person, id);
-      audit({ subject: email, after: { role: role.code } });
-      return { result: { role, made: true }, scopes: [`m:${app}:${email}`] };
+      const current = heldIn(held.roles);
+      await refuseWindows(tx, [{ path: '', wanted, held: current }]);
+      const after = { ...role, ...windowAfter(wanted, current) };
+      if (current !== null && isSameWindow(current, after)) {
+        return { result: { role: current, made: false }, scopes: [] };
+      }
+      await putUserRole(tx, appId, held.person, after);
+      auditOne(audit, { email, role: role.code, before: current, after });
+      return { result: { role: after, made: current === null }, scopes: [`m:${app}:${email}`] };
     });
   }
 
@@ -183,18 +219,13 @@ export class Assignments {
   }
 
   /**
-   * Gives a role to people and takes it from others, even before they have records. People who hold it already, or do not, stay as
-   * they are and are not counted. NOT_FOUND for a role of another application.
+   * Gives a role to people and takes it from others, even before they have records. Of those who hold it already only the window may
+   * change; the others stay as they are and are not counted. NOT_FOUND for a role of another application.
    */
-  changeHolders(
-    app: string,
-    roleId: number,
-    wanted: WantedHolders,
-    by: By,
-  ): Promise<Committed<{ added: number; removed: number }>> {
-    const subjects = [...new Set([...wanted.add, ...wanted.remove])];
+  changeHolders(app: string, roleId: number, wanted: WantedHolders, by: By): Promise<Committed<HoldersChanged>> {
+    const subjects = [...new Set([...wanted.add.map(({ email }) => email), ...wanted.remove])];
     const about = { app, action: 'role_users.changed', guard: assignerOf(app), subjects };
-    return administer<{ added: number; removed: number }>(this.#database, by, about, async ({ tx, audit }) => {
+    return administer<HoldersChanged>(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
       const role = await holdRole(tx, appId, roleId);
       if (role === undefined) throw unknownRole();
@@ -212,16 +243,23 @@ export class Assignments {
         const again = await refuse(moves);
         if (again !== null) return { result: again, scopes: [] };
       }
-      const { added, removed } = moves;
-      if (added.length > 0) await insertHolders(tx, appId, roleId, added.map(personOf));
+      const { added, changed, removed } = moves;
+      await refuseWindows(
+        tx,
+        [...added, ...changed].map(({ at, ...one }) => ({ ...one, path: `add.${at}` })),
+      );
+      const put = [...added, ...changed].map((one) => ({ person: personOf(one), ...one.after }));
+      if (put.length > 0) await putHolders(tx, appId, roleId, put);
       if (removed.length > 0) await deleteHolders(tx, appId, roleId, removed.map(personOf));
-      for (const { email } of added)
-        audit({ action: 'assignment.created', subject: email, after: { role: role.code } });
+      for (const { email, held, after } of [...added, ...changed]) {
+        auditOne(audit, { email, role: role.code, before: held, after });
+      }
       for (const { email } of removed) {
         audit({ action: 'assignment.removed', subject: email, before: { role: role.code } });
       }
-      const scopes = [...added, ...removed].map(({ email }) => `m:${app}:${email}` as const);
-      return { result: { added: added.length, removed: removed.length }, scopes };
+      const scopes = [...added, ...changed, ...removed].map(({ email }) => `m:${app}:${email}` as const);
+      const result = { added: added.length, changed: changed.length, removed: removed.length };
+      return { result, scopes };
     });
   }
 
@@ -236,75 +274,28 @@ export class Assignments {
   }
 }
 
-/** Somebody whose holding of a role changes; `person` is undefined for an unknown address. */
-interface Move {
-  email: string;
-  person: number | undefined;
-}
-
-interface Moves {
-  added: readonly Move[];
-  removed: readonly Move[];
-}
-
-/** What the request changes. Locks everybody in it who has a row, against other writes about the same people. */
-async function movesOf(tx: Tx, app: number, role: AssignedRole, { add, remove }: WantedHolders): Promise<Moves> {
-  const people = await holdPeople(tx, [...add, ...remove]);
-  const holding = await holdersAmong(tx, app, role.id, [...people.values()]);
-  const placed = (emails: readonly string[]) =>
-    [...new Set(emails)].map((email) => ({ email, person: people.get(email) }));
-  const holds = ({ person }: Move) => person !== undefined && holding.has(person);
-  return { added: placed(add).filter((one) => !holds(one)), removed: placed(remove).filter(holds) };
-}
-
-/** Why a delegate must not carry out these moves; null when they may. */
-async function refuseMoves(
-  tx: Tx,
-  delegate: Delegate,
-  { appId, role, moves }: { appId: number; role: AssignedRole; moves: Moves },
-): Promise<UsherError | null> {
-  const rolesBefore = async ({ person }: Move) => (await rolesOf(tx, appId, person ?? null)).roles;
-  for (const one of moves.added) {
-    const before = await rolesBefore(one);
-    const refused = await delegate.refuseRoles(tx, one.email, before, [...before, role]);
-    if (refused !== null) return refused;
-  }
-  for (const one of moves.removed) {
-    const before = await rolesBefore(one);
-    const rest = before.filter(({ id }) => id !== role.id);
-    const refused = await delegate.refuseRoles(tx, one.email, before, rest);
-    if (refused !== null) return refused;
-  }
-  return null;
-}
-
-function personOf({ email, person }: Move): number {
-  if (person === undefined) throw new Error(`person row of ${email} missing after it was created`);
-  return person;
-}
-
-/** The roles of a locked person, or of an unknown one. */
-async function rolesOf(
-  tx: Tx,
-  app: number,
-  person: number | null,
-): Promise<LockedRoles | { person: null; roles: readonly [] }> {
-  return person === null ? { person, roles: [] } : { person, roles: await readUserRoles(tx, app, person) };
-}
-
-/** A person locked against other writes, and their roles. */
-interface LockedRoles {
-  person: number;
-  roles: readonly AssignedRole[];
-}
-
-async function makeAndHold(tx: Tx, app: number, email: string): Promise<LockedRoles> {
-  await ensurePeople(tx, [email]);
-  const held = await rolesOf(tx, app, await holdPerson(tx, email));
-  if (held.person === null) throw new Error('person row missing after it was created');
-  return held;
-}
-
 function tagged(roles: readonly AssignedRole[]): AssignedRoles {
-  return { roles, etag: tagOf(roles.map(({ id }) => id)) };
+  return { roles, etag: tagOf(roles.map(({ id, startsAt, endsAt }) => [id, startsAt, endsAt])) };
+}
+
+function askedAt(path: string, wanted: WantedWindow, held: readonly AssignedRole[], id: number): AskedWindow {
+  return { path, wanted, held: held.find((role) => role.id === id) ?? null };
+}
+
+/** A set in an audit record: the codes, and the windows of those that have one. */
+function wordsOf(roles: readonly AssignedRole[]): { roles: string[]; windows?: object[] } {
+  const windows = roles
+    .filter(({ startsAt, endsAt }) => startsAt !== null || endsAt !== null)
+    .map((role) => ({ role: role.code, ...windowWords(role) }));
+  return { roles: roles.map(({ code }) => code), ...(windows.length === 0 ? {} : { windows }) };
+}
+
+/** The record of a role that was given (`before` null), or whose window changed. */
+function auditOne(
+  audit: Administration['audit'],
+  { email, role, before, after }: { email: string; role: string; before: GrantWindow | null; after: GrantWindow },
+): void {
+  const words = { role, ...windowWords(after) };
+  if (before === null) audit({ action: 'assignment.created', subject: email, after: words });
+  else audit({ action: 'assignment.changed', subject: email, before: { role, ...windowWords(before) }, after: words });
 }

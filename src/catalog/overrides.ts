@@ -4,6 +4,13 @@
 
 import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseImmutable, refuseStale, tagOf } from '../administration/records.ts';
+import {
+  type GrantWindow,
+  isSameWindow,
+  refuseWindows,
+  type WantedWindow,
+  windowAfter,
+} from '../administration/windows.ts';
 import { certain } from '../base/certain.ts';
 import { UsherError } from '../base/errors.ts';
 import { LEVEL_NAMES } from '../base/level-names.ts';
@@ -38,7 +45,7 @@ export interface Overrides {
 }
 
 /** One override of a request; `level` undefined with `granted` means the highest of the permission's type. */
-export interface WantedOverride {
+export interface WantedOverride extends WantedWindow {
   permission: Reference;
   /** The code sent beside an id: must be the permission's own. */
   code?: string | undefined;
@@ -48,6 +55,9 @@ export interface WantedOverride {
 
 /** The same with the permission's id; `field` is the body's field for it. */
 type Found = Omit<WantedOverride, 'permission'> & { permissionId: number; field: string };
+
+/** An override as it is to stand. */
+type Standing = { permissionId: number; level: Level } & GrantWindow;
 
 type Permission = { code: string; tiered: boolean; global: boolean };
 
@@ -87,7 +97,7 @@ export class ResourceOverrides {
    * Replaces the set for that resource; an empty one removes all. UNKNOWN_REFERENCE for a permission of another application,
    * INVALID_ACCESS_LEVEL for a level of the other type, IMMUTABLE_FIELD for another permission's code beside an id, STALE when
    * `ifMatch` is of an older set. GLOBAL_PERMISSION and UNKNOWN_RESOURCE_TYPE only for new or changed overrides: existing
-   * ones may be sent again unchanged.
+   * ones may be sent again unchanged. A window that is not sent stays.
    */
   replace(
     app: string,
@@ -106,7 +116,14 @@ export class ResourceOverrides {
       const { permissions } = held;
       const after = wanted.map((one) => ({ ...named(one, permissions), permissionId: one.permissionId }));
       const delegate = await delegateIn(tx, app, by.caller.email);
-      const refuse = (before: readonly OverrideRow[]) => delegate?.refuseOverrides(resource, before, after) ?? null;
+      const refuse = (before: readonly OverrideRow[]) => {
+        // One whose window changes is given anew.
+        const kept = before.filter((one) => {
+          const asked = wanted.find(({ permissionId }) => permissionId === one.permissionId);
+          return asked === undefined || isSameWindow(one, windowAfter(asked, one));
+        });
+        return delegate?.refuseOverrides(resource, kept, after) ?? null;
+      };
 
       let { person } = held;
       let before = person === null ? [] : await readOverrides(tx, appId, person, resource);
@@ -118,7 +135,7 @@ export class ResourceOverrides {
         const reference = requested[unknown]?.permission as Reference;
         throw await unknownCode(tx, { app, path, thing: 'permission', reference });
       }
-      const levels = fitting(wanted, permissions);
+      const fits = fitting(wanted, permissions);
       const fields = wanted.map(({ field }) => field);
       if (person === null && wanted.length > 0) {
         await ensurePeople(tx, [email]);
@@ -130,7 +147,13 @@ export class ResourceOverrides {
       }
       refuseStale(ifMatch, tagged(before).etag);
       if (person === null) return { result: tagged([]), scopes: [] };
+      const heldOf = (id: number) => before.find(({ permissionId }) => permissionId === id) ?? null;
+      const levels = fits.map((one, at) => ({ ...one, ...windowAfter(certain(wanted[at]), heldOf(one.permissionId)) }));
       await refuseNew(tx, appId, resource, before, { levels, fields, permissions });
+      await refuseWindows(
+        tx,
+        wanted.map((one, at) => ({ path: `permissions.${at}`, wanted: one, held: heldOf(one.permissionId) })),
+      );
 
       // In the order of the list: codes are ASCII, so this is the database's byte order.
       const rows = levels.map((one) => standing(one, permissions)).sort((a, b) => byCodeUnit(a.code, b.code));
@@ -195,15 +218,17 @@ async function refuseNew(
   { resourceType }: Resource,
   before: readonly OverrideRow[],
   wanted: {
-    levels: readonly { permissionId: number; level: Level }[];
+    levels: readonly Standing[];
     fields: readonly string[];
     permissions: ReadonlyMap<number, Permission>;
   },
 ): Promise<void> {
   const { levels, fields, permissions } = wanted;
-  const standing = new Map(before.map(({ permissionId, level }) => [permissionId, level]));
-  const isNew = ({ permissionId, level }: { permissionId: number; level: Level }) =>
-    standing.get(permissionId) !== level;
+  const standing = new Map(before.map((one) => [one.permissionId, one]));
+  const isNew = (one: Standing) => {
+    const held = standing.get(one.permissionId);
+    return held === undefined || held.level !== one.level || !isSameWindow(held, one);
+  };
   const global = levels.findIndex((one) => isNew(one) && permissions.get(one.permissionId)?.global);
   if (global >= 0) {
     const path = `permissions.${global}.${fields[global]}`;
@@ -231,18 +256,23 @@ async function refuseNew(
 
 /** The row as stored. */
 function standing(
-  { permissionId, level }: { permissionId: number; level: Level },
+  { permissionId, level, startsAt, endsAt }: Standing,
   permissions: ReadonlyMap<number, Permission>,
 ): OverrideRow {
   const { code = '', tiered = false } = permissions.get(permissionId) ?? {};
-  return { permissionId, code, tiered, level };
+  return { permissionId, code, tiered, level, startsAt, endsAt };
 }
 
 /** For audit records. As text: in an object keyed by codes, `token.read` would be masked as a secret. */
-function words({ code, level }: OverrideRow): string {
-  return `${code}: ${LEVEL_NAMES[level] ?? 'denied'}`;
+function words({ code, level, startsAt, endsAt }: OverrideRow): string {
+  const from = startsAt === null ? '' : ` from ${startsAt.toISOString()}`;
+  const until = endsAt === null ? '' : ` until ${endsAt.toISOString()}`;
+  return `${code}: ${LEVEL_NAMES[level] ?? 'denied'}${from}${until}`;
 }
 
 function tagged(overrides: readonly OverrideRow[]): Overrides {
-  return { overrides, etag: tagOf(overrides.map(({ permissionId, level }) => [permissionId, level])) };
+  return {
+    overrides,
+    etag: tagOf(overrides.map(({ permissionId, level, startsAt, endsAt }) => [permissionId, level, startsAt, endsAt])),
+  };
 }

@@ -22,8 +22,10 @@ export interface ApplicationAccess {
   readonly code: string;
   readonly name: string;
   readonly admin: boolean;
-  /** Codes, in order. */
+  /** Codes of those that count now, in order. */
   readonly roles: readonly string[];
+  /** Of the roles that have a beginning or an end, to come included. */
+  readonly roleWindows: AccessRow['roleWindows'];
   /** Those that are held without a resource, by code. */
   readonly permissions: readonly { readonly code: string; readonly decision: Decision }[];
   /** The first of them, by resource. */
@@ -103,7 +105,7 @@ function answerOf({ person, rows }: Found, email: string, told: boolean): Access
 }
 
 function applicationAccess(person: AccessRead, row: AccessRow): ApplicationAccess {
-  const { code, name, admin, roles, overrides, overrideCount, lastLoginAt } = row;
+  const { code, name, admin, roles, roleWindows, overrides, overrideCount, lastLoginAt } = row;
   const roleIds = roles.map(({ id }) => id);
   const held = row.permissions.map((permission) => {
     const levels = row.rolePermissions.filter(({ permissionId }) => permissionId === permission.id);
@@ -116,6 +118,7 @@ function applicationAccess(person: AccessRead, row: AccessRow): ApplicationAcces
     name,
     admin,
     roles: roles.map((role) => role.code),
+    roleWindows,
     permissions: held.filter(({ decision }) => decision.level !== Level.NONE),
     overrides,
     moreOverrides: overrideCount - overrides.length,

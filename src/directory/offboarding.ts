@@ -72,9 +72,10 @@ export class Offboarding {
 }
 
 /** The administrators of an application find what happened in its own audit. */
-function recordOf({ code, ...before }: Holding, after: { handedOverTo?: string }, email: string, by: By) {
+function recordOf({ code, windows, ...held }: Holding, after: { handedOverTo?: string }, email: string, by: By) {
   const actor = `user:${by.caller.email}`;
   const { requestId, reason } = by;
+  const before = windows.length === 0 ? held : { ...held, windows };
   return { actor, action: ACTION, appCode: code, subject: email, before, after, requestId, reason };
 }
 

@@ -11,6 +11,7 @@ import {
   nextNotifications,
   nextOverrides,
   type OverridePlace,
+  type PersonalOverride,
   type PersonalRecord,
   readPersonalRecord,
 } from '../persistence/directory/personal-data.ts';
@@ -21,7 +22,7 @@ const RECORDS = 50;
 
 const BEFORE_ALL: OverridePlace = [0, '', '', 0];
 
-export interface PersonalOverrideView {
+export interface PersonalOverrideView extends Pick<PersonalOverride, 'startsAt' | 'endsAt'> {
   appCode: string;
   resourceType: string;
   resourceId: string;

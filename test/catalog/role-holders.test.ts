@@ -256,7 +256,7 @@ for (const kind of KINDS) {
       for (const name of ['view', 'ben', 'olga']) expect(actors).toContain(`user:${name}@example.com`);
       expect((await registry.as('pat').post(path, { remove: ['nobody@example.com'] })).status).toBe(200);
       const by = { caller: { email: 'ben@example.com' }, requestId: 'request-0001' };
-      const wanted = { add: ['sneaked@example.com'], remove: [] };
+      const wanted = { add: [{ email: 'sneaked@example.com' }], remove: [] };
       const inside = new Assignments(registry.usher.app.database).changeHolders(
         'billing',
         await idOf('reader'),

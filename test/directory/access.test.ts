@@ -66,19 +66,21 @@ for (const kind of KINDS) {
       return (body as { data: { applications: { code: string }[] } & Record<string, unknown> }).data;
     };
 
-    const none = { roles: [], permissions: [], overrides: [], moreOverrides: 0, lastLoginAt: null };
+    const ALWAYS = { startsAt: null, endsAt: null };
+    const none = { roles: [], roleWindows: [], permissions: [], overrides: [], moreOverrides: 0, lastLoginAt: null };
     const SHOP = {
       code: 'shop',
       name: 'shop',
       level: 'member',
       roles: ['editor', 'reader'],
+      roleWindows: [],
       permissions: [
         { code: 'pages', accessLevel: 'edit', source: 'role' },
         { code: 'settings', accessLevel: 'view', source: 'role' },
       ],
       overrides: [
-        { resourceType: 'page', resourceId: '7', permission: 'pages', granted: false, accessLevel: null },
-        { resourceType: 'page', resourceId: 'a:%', permission: 'pages', granted: true, accessLevel: 'view' },
+        { resourceType: 'page', resourceId: '7', permission: 'pages', granted: false, accessLevel: null, ...ALWAYS },
+        { resourceType: 'page', resourceId: 'a:%', permission: 'pages', granted: true, accessLevel: 'view', ...ALWAYS },
       ],
       moreOverrides: 0,
       lastLoginAt: null,
@@ -98,7 +100,14 @@ for (const kind of KINDS) {
               code: 'bare',
               level: 'member',
               overrides: [
-                { resourceType: 'page', resourceId: '1', permission: 'look', granted: true, accessLevel: 'allowed' },
+                {
+                  resourceType: 'page',
+                  resourceId: '1',
+                  permission: 'look',
+                  granted: true,
+                  accessLevel: 'allowed',
+                  ...ALWAYS,
+                },
               ],
             },
             { ...none, code: 'other', level: 'member', lastLoginAt: '2026-03-02T08:00:00.000Z' },
@@ -113,6 +122,7 @@ for (const kind of KINDS) {
             code: 'shop',
             level: 'app_admin',
             roles: [],
+            roleWindows: [],
             permissions: [
               { code: 'pages', accessLevel: 'edit', source: 'app_admin' },
               { code: 'pay', accessLevel: 'allowed', source: 'app_admin' },

@@ -97,15 +97,24 @@ describe('filters of the list of people', () => {
   });
 });
 
+const ALWAYS = { startsAt: null, endsAt: null };
 const SHOP = {
   code: 'shop',
   name: 'Shop',
   level: 'app_admin' as const,
   roles: ['author', '=cmd()'],
+  roleWindows: [],
   permissions: [{ code: 'pages.edit', accessLevel: 'edit' as const, source: 'role' as const }],
   overrides: [
-    { resourceType: 'page', resourceId: '42', permission: 'pages.edit', granted: false, accessLevel: null },
-    { resourceType: 'page', resourceId: '43', permission: 'pages.read', granted: true, accessLevel: 'view' as const },
+    { resourceType: 'page', resourceId: '42', permission: 'pages.edit', granted: false, accessLevel: null, ...ALWAYS },
+    {
+      resourceType: 'page',
+      resourceId: '43',
+      permission: 'pages.read',
+      granted: true,
+      accessLevel: 'view' as const,
+      ...ALWAYS,
+    },
   ],
   moreOverrides: 0,
   lastLoginAt: null,

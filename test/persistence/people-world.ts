@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import type { Members, PeopleFilter } from '../../src/persistence/people/person-search.ts';
+import type { Members } from '../../src/persistence/people/members.ts';
+import type { PeopleFilter } from '../../src/persistence/people/person-search.ts';
 
 /** A few people, members of applications by each table, for filters and orders of people: every list is known by definition. */
 const PERSONS = 150;

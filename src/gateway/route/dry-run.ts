@@ -10,6 +10,7 @@ import { parseRevision, unknownRevision } from '../../engine/question.ts';
 import type { RevisionToken } from '../../engine/types.ts';
 import { accessLevel } from '../questions/fields.ts';
 import { successData } from './envelopes.ts';
+import { timestamp } from './fields.ts';
 import { record } from './record.ts';
 import { Answer, type Route } from './route.ts';
 
@@ -41,6 +42,10 @@ export const Impact = record('Impact', {
     .max(MAX_LISTED)
     .meta({ description: `The first ${MAX_LISTED}, by e-mail, then permission. Null levels: nothing is held.` }),
   truncated: z.boolean().meta({ description: 'Whether there are more changes than are listed. The counts are exact.' }),
+  nextBoundary: timestamp.nullable().meta({
+    description:
+      'When the next grant begins or ends of the people concerned, in the applications compared, what the write gives among them; null: never.',
+  }),
   everywhere: z.enum(['gains', 'loses']).nullable().optional().meta({
     description:
       'For a write about a person in all applications: the effect in every application where they have no role, override or administration.',

@@ -160,6 +160,12 @@ export const timestamp = z.codec(z.union([z.date(), z.iso.datetime()]), z.iso.da
   encode: (at) => at,
 });
 
+/** When a grant begins and when it has ended, in an answer; null: no bound (docs/reference/time.md). */
+export const windowFields = {
+  startsAt: timestamp.nullable().meta({ description: 'From when the grant counts; null: always.' }),
+  endsAt: timestamp.nullable().meta({ description: 'From when on the grant no longer counts; null: never.' }),
+};
+
 /** The identifier of a record of an application's entity, kept as given. */
 export const resourceId = z.string().refine(isResourceId, `must be ${RULES.resourceId}`);
 

@@ -9,7 +9,7 @@ import { ANY_REVISION, Level } from '../../engine/types.ts';
 import type { Asking } from '../questions/ask.ts';
 import { accessLevel, grantingSource, heldOnly } from '../questions/fields.ts';
 import { bare } from '../route/envelopes.ts';
-import { EmailParams, timestamp } from '../route/fields.ts';
+import { EmailParams, timestamp, windowFields } from '../route/fields.ts';
 import { anyAdministrator, signedIn } from '../route/guards.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
@@ -19,7 +19,10 @@ const ApplicationAccess = record('ApplicationAccess', {
   code: z.string(),
   name: z.string(),
   level: z.enum(['app_admin', 'member']),
-  roles: z.array(z.string()),
+  roles: z.array(z.string()).meta({ description: 'Those that count now.' }),
+  roleWindows: z
+    .array(z.object({ code: z.string(), ...windowFields }))
+    .meta({ description: 'Of the roles with a beginning or an end, to come included.' }),
   permissions: z
     .array(z.object({ code: z.string(), accessLevel, source: grantingSource }))
     .meta({ description: 'What is held without a record, by code.' }),
@@ -31,6 +34,7 @@ const ApplicationAccess = record('ApplicationAccess', {
         permission: z.string(),
         granted: z.boolean(),
         accessLevel: accessLevel.nullable(),
+        ...windowFields,
       }),
     )
     .meta({ description: 'The first 200, by record.' }),
@@ -57,6 +61,7 @@ const EXAMPLE: z.output<typeof Access> = {
       name: 'Atelier',
       level: 'member',
       roles: ['designer'],
+      roleWindows: [{ code: 'designer', startsAt: null, endsAt: '2026-12-04T17:00:00.000Z' }],
       permissions: [{ code: 'project.access', accessLevel: 'edit', source: 'role' }],
       overrides: [
         {
@@ -65,6 +70,8 @@ const EXAMPLE: z.output<typeof Access> = {
           permission: 'project.archive',
           granted: true,
           accessLevel: null,
+          startsAt: null,
+          endsAt: null,
         },
       ],
       moreOverrides: 0,
@@ -79,11 +86,12 @@ function toJson({ email, active, superadmin, applications }: PersonAccess): z.in
     active,
     ...(superadmin === undefined ? {} : { isSuperAdmin: superadmin }),
     applications: applications.map(
-      ({ code, name, admin, roles, permissions, overrides, moreOverrides, lastLoginAt }) => ({
+      ({ code, name, admin, roles, roleWindows, permissions, overrides, moreOverrides, lastLoginAt }) => ({
         code,
         name,
         level: admin ? 'app_admin' : 'member',
         roles: [...roles],
+        roleWindows,
         permissions: permissions.map(({ code: permission, decision }) => {
           return {
             code: permission,

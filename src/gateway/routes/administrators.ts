@@ -49,7 +49,7 @@ const addAppAdmin = defineRoute({
   example: { body: { email: 'nora@example.com' } },
   handle: async ({ appAdmins }, input) => {
     const { appCode } = input.params;
-    const { result, revision } = await appAdmins.add(appCode, input.body.email, input);
+    const { result, revision } = await appAdmins.add(appCode, input.body.email, {}, input);
     const { email, createdAt } = result.admin;
     const place = `/api/users/admins/apps/${appCode}/${encodeURIComponent(email)}`;
     return answer({ email, createdAt }, { revision, ...placed(result.made, place) });

@@ -6,7 +6,7 @@ import { AppParams, email, id, idParam, MemberParams, roleCode, search, timestam
 import { applicationLevel } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route, removed, written } from '../route/route.ts';
+import { answer, defineRoute, type Route, removed } from '../route/route.ts';
 
 const AssignedOne = record('AssignedRole', {
   id,
@@ -83,8 +83,8 @@ const replaceUserRoles = defineRoute({
 });
 
 function wantedRoles(body: { roleIds?: number[] | undefined; roles?: string[] | undefined }): WantedRoles {
-  if (body.roles !== undefined) return { field: 'roles', references: body.roles };
-  return { field: 'roleIds', references: body.roleIds ?? [] };
+  if (body.roles !== undefined) return { field: 'roles', roles: body.roles.map((reference) => ({ reference })) };
+  return { field: 'roleIds', roles: (body.roleIds ?? []).map((reference) => ({ reference })) };
 }
 
 const DELEGATION =
@@ -119,7 +119,7 @@ const addUserRole = defineRoute({
     const { roleId, role } = input.body;
     const reference = roleId ?? role;
     if (reference === undefined) throw new Error('the schema requires role or roleId');
-    const { result, revision } = await assignments.addRole(appCode, email, reference, input);
+    const { result, revision } = await assignments.addRole(appCode, email, { reference }, input);
     const [added] = toJson([result.role]);
     const location = `/api/users/${encodeURIComponent(email)}/apps/${appCode}/roles/${encodeURIComponent(result.role.code)}`;
     return answer(added as z.output<typeof AssignedOne>, {
@@ -218,7 +218,10 @@ const changeHolders = defineRoute({
   handle: async ({ assignments }, input) => {
     const { appCode, roleId } = input.params;
     const { add = [], remove = [] } = input.body;
-    return written(await assignments.changeHolders(appCode, roleId, { add, remove }, input));
+    const wanted = { add: add.map((one) => ({ email: one })), remove };
+    const { result, revision } = await assignments.changeHolders(appCode, roleId, wanted, input);
+    const { added, removed: taken } = result;
+    return answer({ added, removed: taken }, { revision });
   },
 });
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { CHANNEL_NAMES } from '../../base/channels.ts';
 import { accessLevel } from '../questions/fields.ts';
 import { jsonFile } from '../route/envelopes.ts';
-import { EmailParams, id, timestamp } from '../route/fields.ts';
+import { EmailParams, id, timestamp, windowFields } from '../route/fields.ts';
 import { signedIn, superAdmin } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
 import { record } from '../route/record.ts';
@@ -33,7 +33,8 @@ const StoredApplication = record('StoredApplication', {
   code: z.string(),
   name: z.string(),
   adminSince: time,
-  roles: z.array(z.strictObject({ code: z.string(), since: timestamp })),
+  adminWindow: z.strictObject(windowFields).nullable().meta({ description: 'Null: without a beginning and an end.' }),
+  roles: z.array(z.strictObject({ code: z.string(), since: timestamp, ...windowFields })),
   preferences: z
     .strictObject({
       showHelp: z.boolean(),
@@ -139,6 +140,7 @@ export const PersonalDataFile = record('PersonalData', {
       granted: z.boolean(),
       accessLevel: accessLevel.nullable(),
       since: timestamp,
+      ...windowFields,
     }),
   ),
   events: z

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { isOfOtherHistory, type RevisionToken } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import { CHANGE_LOCK } from '../migrations/0001-policy.ts';
+import { GRANT_TABLES } from '../windows.ts';
 import { IS_MEMBER } from './membership.ts';
 
 /** Whose decisions are to be as they were: those of people, or of everybody where `people` is null, in these applications. */
@@ -13,7 +14,7 @@ export interface Watched {
 }
 
 /**
- * Whether the change log has a change of `watched` after `mark`; `unknown` for a revision that this history never made. A pruned
+ * Whether the change log has a change of `watched` after `mark`, or a grant has begun or ended since; `unknown` for a revision that this history never made. A pruned
  * revision counts as changed.
  */
 export async function changedSince(
@@ -32,7 +33,8 @@ export async function changedSince(
   if (mark.number > 0 && nonce === null) return 'changed';
   const { rows } = await sql<{ changed: boolean }>`
     select exists (select from policy_change c, unnest(c.scopes) s
-                    where c.revision > ${mark.number} and (${touching(mark, watched)})) as changed`.execute(tx.kysely);
+                    where c.revision > ${mark.number} and (${touching(mark, watched)}))
+      or ${passedSince(mark, watched)} as changed`.execute(tx.kysely);
   return rows[0]?.changed === false ? 'same' : 'changed';
 }
 
@@ -74,6 +76,23 @@ function anywhereOf(mark: RevisionToken, people: readonly string[]) {
     or (starts_with(s, 'a:') and not (
       exists (select from application a where a.code = substr(s, 3) and a.created_at > ${atOf(mark)})
       and (select count(*) from policy_change d where d.revision > ${mark.number} and s = any(d.scopes)) = 1))`;
+}
+
+/**
+ * Whether a grant of these people has begun or ended since the revision was made: that is a change from its instant on, whether or not
+ * the log has it yet (docs/reference/time.md#changes).
+ */
+function passedSince(mark: RevisionToken, { apps, people, everywhere }: Watched) {
+  const there = sql`x.application_id in (select id from application where code = any(${apps}::text[]))`;
+  const theirs = sql`x.person_id in (select id from person where email = any(${people ?? []}::text[]))`;
+  const which = people === null ? there : everywhere ? theirs : sql`${there} and ${theirs}`;
+  const passed = GRANT_TABLES.flatMap((table) =>
+    (['starts_at', 'ends_at'] as const).map(
+      (column) => sql`exists (select from ${sql.table(table)} x
+        where x.${sql.ref(column)} > ${atOf(mark)} and x.${sql.ref(column)} <= statement_timestamp() and ${which})`,
+    ),
+  );
+  return sql`${sql.join(passed, sql` or `)}`;
 }
 
 /** When that revision was made: a little after its transaction began. */

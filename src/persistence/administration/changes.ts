@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { RevisionToken } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
+import { held } from '../windows.ts';
 
 /** A row of the change log. */
 export interface LoggedChange extends RevisionToken {
@@ -42,10 +43,10 @@ export async function applicationsOfPeople(
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const { rows } = await sql<{ email: string; codes: string[] }>`
     select p.email, array(select a.code from application a where a.id in (
-        select application_id from user_role where person_id = p.id
-        union select application_id from app_admin where person_id = p.id
+        select application_id from ${held('user_role')} r where person_id = p.id
+        union select application_id from ${held('app_admin')} m where person_id = p.id
         union select application_id from app_preference where person_id = p.id
-        union select application_id from resource_override where person_id = p.id)) as codes
+        union select application_id from ${held('resource_override')} o where person_id = p.id)) as codes
       from person p where p.email = any(${[...emails]}::text[])`.execute(tx.kysely);
   return new Map(rows.map(({ email, codes }) => [email, new Set(codes)]));
 }

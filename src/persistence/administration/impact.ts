@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import { unavailable } from '../../base/errors.ts';
 import type { Tx } from '../database.ts';
 import { StatementFailed } from '../driver/failures.ts';
+import { countingSql, GRANT_TABLES, held } from '../windows.ts';
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -77,9 +78,9 @@ export async function applicationsOf(tx: Tx, email: string): Promise<string[]> {
   const { rows } = await sql<{ code: string }>`
     select a.code from person p
       cross join lateral (
-        select application_id as id from user_role where person_id = p.id
-        union select application_id from app_admin where person_id = p.id
-        union select application_id from resource_override where person_id = p.id) m
+        select application_id as id from ${held('user_role')} r where r.person_id = p.id
+        union select application_id from ${held('app_admin')} m where m.person_id = p.id
+        union select application_id from ${held('resource_override')} o where o.person_id = p.id) m
       join application a on a.id = m.id
      where p.email = ${email} order by a.code`.execute(tx.kysely);
   return rows.map(({ code }) => code);
@@ -149,7 +150,7 @@ export async function compareOverrides(
   const written = concerns.filter(({ overrides }) => overrides);
   const same = kept.map(
     (concern) => sql`select o.application_id, o.person_id, o.permission_id, o.resource_type, o.resource_id,
-      o.level as level_before, o.level as level_after from resource_override o where ${within('o', concern)}`,
+      o.level as level_before, o.level as level_after from ${COUNTING.resource_override} o where ${within('o', concern)}`,
   );
   const other = sql`select application_id, person_id, permission_id, resource_type, resource_id,
       coalesce(b.level, -1) as level_before, coalesce(a.level, -1) as level_after
@@ -204,11 +205,18 @@ export async function changedOverrides(
   return rows;
 }
 
+/** Grants that count at the instant of the transaction: before the write and after it the same one. */
+const COUNTING = {
+  user_role: sql.raw(countingSql('user_role', 'now()')),
+  app_admin: sql.raw(countingSql('app_admin', 'now()')),
+  resource_override: sql.raw(countingSql('resource_override', 'now()')),
+};
+
 /** Rows (application_id, person_id, email, facts) as they are now. */
 function factsOf(concern: Concern) {
   const { apps, people } = concern;
-  const members = ['user_role', 'app_admin', 'resource_override'].map(
-    (table) => sql`select x.application_id, x.person_id from ${sql.table(table)} x where ${within('x', concern)}`,
+  const members = GRANT_TABLES.map(
+    (table) => sql`select x.application_id, x.person_id from ${COUNTING[table]} x where ${within('x', concern)}`,
   );
   const superadmins = sql`select a.id, s.person_id from application a, superadmin s
     where a.code = any(${apps}::text[]) ${people === null ? sql`` : sql`and s.person_id in (${idsOf(people)})`}`;
@@ -221,15 +229,35 @@ function factsOf(concern: Concern) {
       from (${sql.join([...members, superadmins], sql` union `)}) c
       join person p on p.id = c.person_id
       left join superadmin s on s.person_id = c.person_id
-      left join app_admin m on m.person_id = c.person_id and m.application_id = c.application_id
-      left join (select x.application_id, x.person_id, array_agg(x.role_id order by x.role_id) as ids from user_role x
+      left join ${COUNTING.app_admin} m on m.person_id = c.person_id and m.application_id = c.application_id
+      left join (select x.application_id, x.person_id, array_agg(x.role_id order by x.role_id) as ids from ${COUNTING.user_role} x
                   where ${within('x', concern)} group by x.application_id, x.person_id) r
         on r.application_id = c.application_id and r.person_id = c.person_id`;
 }
 
+/**
+ * The earliest beginning or end after this instant of any grant that these concern; null for none. By the indexes of beginnings and
+ * ends: each is read from now on, up to the first that fits.
+ */
+export async function nextBoundary(tx: Tx, concerns: readonly Concern[]): Promise<Date | null> {
+  const times = concerns.flatMap((concern) =>
+    GRANT_TABLES.flatMap((table) =>
+      (['starts_at', 'ends_at'] as const).map(
+        (column) => sql`(select x.${sql.ref(column)} as at from ${sql.table(table)} x
+          where x.${sql.ref(column)} > now() and ${within('x', concern)} order by x.${sql.ref(column)} limit 1)`,
+      ),
+    ),
+  );
+  if (times.length === 0) return null;
+  const { rows } = await sql<{
+    at: Date | null;
+  }>`select min(t.at) as at from (${sql.join(times, sql` union all `)}) t`.execute(tx.kysely);
+  return rows[0]?.at ?? null;
+}
+
 function overridesOf(concern: Concern) {
   return sql`select o.application_id, o.person_id, o.permission_id, o.resource_type, o.resource_id, o.level
-    from resource_override o where ${within('o', concern)}`;
+    from ${COUNTING.resource_override} o where ${within('o', concern)}`;
 }
 
 function within(table: string, { apps, people }: Concern) {

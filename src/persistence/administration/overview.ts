@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { type Applications, applications } from '../notifications/recent.ts';
+import { held, memberRows } from '../windows.ts';
 
 /** What the applications of a reader hold. */
 export interface RegistryCounts {
@@ -21,18 +22,18 @@ const MAX_ROWS = 50_000;
 const MAX_PEOPLE = 100_000;
 
 /** The tables that make a person a user "of" an application (docs/reference/administration.md#users). */
-const MEMBERSHIPS = ['user_role', 'app_preference', 'app_admin', 'resource_override'];
+const MEMBERSHIPS = ['user_role', 'app_preference', 'app_admin', 'resource_override'] as const;
 
 export async function countRegistry(tx: Tx, apps: Applications): Promise<RegistryCounts> {
   const of = applications(apps);
   // For all applications nothing asks of which one a row is.
-  const within = (table: string) =>
-    apps === null ? sql`${sql.table(table)} m` : sql`${of} join ${sql.table(table)} m on m.application_id = a.id`;
+  const within = (table: RawBuilder<unknown>) =>
+    apps === null ? sql`${table} m` : sql`${of} join ${table} m on m.application_id = a.id`;
   const { rows } = await sql<Omit<RegistryCounts, 'people' | 'morePeople'>>`
     select (select count(*)::int from ${of}) as applications,
-           (select count(*)::int from ${within('role')}) as roles,
-           (select count(*)::int from ${within('permission')}) as permissions,
-           (select count(distinct m.person_id)::int from ${within('app_admin')}) as app_admins
+           (select count(*)::int from ${within(sql`role`)}) as roles,
+           (select count(*)::int from ${within(sql`permission`)}) as permissions,
+           (select count(distinct m.person_id)::int from ${within(held('app_admin'))}) as app_admins
   `.execute(tx.kysely);
   const [counts] = rows;
   if (counts === undefined) throw new Error('a statement of counts must return one row');
@@ -56,7 +57,7 @@ async function countPeople(tx: Tx, apps: readonly number[]): Promise<People> {
   const parts = MEMBERSHIPS.map(
     (table, at) => sql`
       select ${sql.lit(at)} as part, m.person_id from (
-        select x.person_id from ${sql.table(table)} x where x.application_id = any(${[...apps]}::bigint[]) limit ${MAX_ROWS}) m`,
+        select x.person_id from ${memberRows(table)} x where x.application_id = any(${[...apps]}::bigint[]) limit ${MAX_ROWS}) m`,
   );
   const { rows } = await sql<People>`
     with m as materialized (${sql.join(parts, sql` union all `)})

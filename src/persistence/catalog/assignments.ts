@@ -3,12 +3,16 @@ import type { Tx } from '../database.ts';
 import { Prepared } from '../driver/prepared.ts';
 import type { Row } from '../entities/schema.ts';
 import { findPeople } from '../people/person-search.ts';
+import { type GrantWindow, held, heldSql, isHeldSql, setWindowSql, timesOf } from '../windows.ts';
 
-/** A role that a person holds. */
-export type AssignedRole = Pick<Row<'role'>, 'id' | 'code' | 'name' | 'description'>;
+/** A role of an application. */
+export type FoundRole = Pick<Row<'role'>, 'id' | 'code' | 'name' | 'description'>;
+
+/** A role that a person holds, and when. */
+export type AssignedRole = FoundRole & GrantWindow;
 
 /** The holder of a role. */
-export interface HolderRow {
+export interface HolderRow extends GrantWindow {
   id: number;
   email: string;
   displayName: string | null;
@@ -19,7 +23,7 @@ export interface HolderRow {
 
 const USER_ROLES = new Prepared<AssignedRole>(
   'user_roles',
-  `select r.id, r.code, r.name, r.description from user_role ur join role r on r.id = ur.role_id
+  `select r.id, r.code, r.name, r.description, ur.starts_at, ur.ends_at from ${heldSql('user_role')} ur join role r on r.id = ur.role_id
    where ur.person_id = $1 and ur.application_id = $2 order by r.code`,
 );
 
@@ -33,7 +37,7 @@ export interface HeldForRoles {
   /** Against deletion; null for an unknown application. */
   app: number | null;
   /** The requested roles of the application, by id, against deletion. */
-  roles: ReadonlyMap<number, AssignedRole>;
+  roles: ReadonlyMap<number, FoundRole>;
   /** Against other writes about the same person; null for an unknown address. */
   person: number | null;
 }
@@ -64,7 +68,7 @@ export async function holdForRoles(tx: Tx, app: string, ids: readonly number[], 
 }
 
 /** One role of the application, locked against deletion until the transaction ends. */
-export async function holdRole(tx: Tx, app: number, id: number): Promise<AssignedRole | undefined> {
+export async function holdRole(tx: Tx, app: number, id: number): Promise<FoundRole | undefined> {
   return await tx.kysely
     .selectFrom('role')
     .select(['id', 'code', 'name', 'description'])
@@ -82,23 +86,43 @@ export async function hasRole(tx: Tx, app: number, id: number): Promise<boolean>
 const REPLACE = new Prepared<never>(
   'replace_user_roles',
   `with gone as (
-    delete from user_role where person_id = $1 and application_id = $2 and role_id <> all ($3::bigint[]))
-   insert into user_role (person_id, application_id, role_id) select $1, $2, id from unnest($3::bigint[]) as w (id)
-    on conflict (person_id, application_id, role_id) do nothing`,
+    delete from user_role x where x.person_id = $1 and x.application_id = $2 and x.role_id <> all ($3::bigint[])
+      and ${isHeldSql('x')})
+   insert into user_role (person_id, application_id, role_id, starts_at, ends_at)
+    select $1, $2, w.* from unnest($3::bigint[], $4::timestamptz[], $5::timestamptz[]) as w (id, starts_at, ends_at)
+    on conflict (person_id, application_id, role_id) ${setWindowSql('user_role')}`,
 );
 
+/** A role to be held, and when. */
+export type WindowedRole = { readonly id: number } & GrantWindow;
+
 /** Makes the set exactly this, in one statement. The roles must be the application's. */
-export async function replaceUserRoles(tx: Tx, app: number, person: number, ids: readonly number[]): Promise<void> {
-  await REPLACE.rows(tx, person, app, ids);
+export async function replaceUserRoles(
+  tx: Tx,
+  app: number,
+  person: number,
+  roles: readonly WindowedRole[],
+): Promise<void> {
+  const { startsAt, endsAt } = timesOf(roles);
+  await REPLACE.rows(
+    tx,
+    person,
+    app,
+    roles.map(({ id }) => id),
+    startsAt,
+    endsAt,
+  );
 }
 
-/** Adds one role that the person does not hold. The role must be the application's, locked against deletion. */
-export async function insertUserRole(tx: Tx, app: number, person: number, role: number): Promise<void> {
-  await tx.kysely
-    .insertInto('user_role')
-    .values({ personId: person, applicationId: app, roleId: role })
-    .onConflict((oc) => oc.columns(['personId', 'applicationId', 'roleId']).doNothing())
-    .execute();
+const PUT = new Prepared<never>(
+  'put_user_role',
+  `insert into user_role (person_id, application_id, role_id, starts_at, ends_at) values ($1, $2, $3, $4, $5)
+    on conflict (person_id, application_id, role_id) ${setWindowSql('user_role')}`,
+);
+
+/** Adds one role, or gives one that is held this window. The role must be the application's, locked against deletion. */
+export async function putUserRole(tx: Tx, app: number, person: number, role: WindowedRole): Promise<void> {
+  await PUT.rows(tx, person, app, role.id, role.startsAt, role.endsAt);
 }
 
 export async function deleteUserRole(tx: Tx, app: number, person: number, role: number): Promise<void> {
@@ -110,25 +134,33 @@ export async function deleteUserRole(tx: Tx, app: number, person: number, role: 
     .execute();
 }
 
-/** Those of the people who hold the role. */
+/** Those of the people who hold the role, and when. */
 export async function holdersAmong(
   tx: Tx,
   app: number,
   role: number,
   people: readonly number[],
-): Promise<ReadonlySet<number>> {
-  const { rows } = await sql<{ person: number }>`
-    select person_id as person from user_role
+): Promise<ReadonlyMap<number, GrantWindow>> {
+  const { rows } = await sql<{ person: number } & GrantWindow>`
+    select h.person_id as person, h.starts_at, h.ends_at from ${held('user_role')} h
     where application_id = ${app} and role_id = ${role} and person_id = any(${people}::bigint[])`.execute(tx.kysely);
-  return new Set(rows.map(({ person }) => person));
+  return new Map(rows.map(({ person, ...window }) => [person, window]));
 }
 
-/** As `insertUserRole`, for many people. */
-export async function insertHolders(tx: Tx, app: number, role: number, people: readonly number[]): Promise<void> {
+/** As `putUserRole`, for many people. */
+export async function putHolders(
+  tx: Tx,
+  app: number,
+  role: number,
+  holders: readonly ({ readonly person: number } & GrantWindow)[],
+): Promise<void> {
+  const { startsAt, endsAt } = timesOf(holders);
   await sql`
-    insert into user_role (person_id, application_id, role_id) select id, ${app}, ${role}
-    from unnest(${people}::bigint[]) as w (id) order by id
-    on conflict (person_id, application_id, role_id) do nothing`.execute(tx.kysely);
+    insert into user_role (person_id, application_id, role_id, starts_at, ends_at)
+    select w.id, ${app}, ${role}, w.starts_at, w.ends_at
+    from unnest(${holders.map(({ person }) => person)}::bigint[], ${startsAt}::timestamptz[], ${endsAt}::timestamptz[])
+      as w (id, starts_at, ends_at) order by w.id
+    on conflict (person_id, application_id, role_id) ${sql.raw(setWindowSql('user_role'))}`.execute(tx.kysely);
 }
 
 /** As `deleteUserRole`, for many people. */
@@ -141,7 +173,7 @@ export async function deleteHolders(tx: Tx, app: number, role: number, people: r
 /** How many people hold each role of the application; roles without holders are left out. */
 export async function countHolders(tx: Tx, app: number): Promise<Map<number, number>> {
   const { rows } = await sql<{ role: number; holders: number }>`
-    select role_id as role, count(*)::int as holders from user_role where application_id = ${app} group by role_id`.execute(
+    select role_id as role, count(*)::int as holders from ${held('user_role')} h where application_id = ${app} group by role_id`.execute(
     tx.kysely,
   );
   return new Map(rows.map(({ role, holders }) => [role, holders]));
@@ -166,8 +198,8 @@ export async function listHolders(
     select p.id, p.email,
       coalesce(nullif(f.display_name, ''), nullif(concat_ws(' ', f.first_name, f.last_name), '')) as display_name,
       p.registered_at is not null as registered,
-      p.provider_active and not p.blocked as active, ur.created_at as assigned_at
-    from (select m.person_id, m.created_at from user_role m
+      p.provider_active and not p.blocked as active, ur.created_at as assigned_at, ur.starts_at, ur.ends_at
+    from (select m.person_id, m.created_at, m.starts_at, m.ends_at from ${held('user_role')} m
         where m.application_id = ${app} and m.role_id = ${role} and m.person_id > ${after ?? 0} and ${fits}
         order by m.person_id limit ${limit}) ur
       join person p on p.id = ur.person_id

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import type { Row } from '../entities/schema.ts';
+import { isHeld } from '../windows.ts';
 
 export type EntityRecord = Omit<Row<'entity'>, 'applicationId'>;
 
@@ -94,10 +95,11 @@ export async function deleteEntity(tx: Tx, id: number): Promise<void> {
 /** Whether any override in the application is for a resource of that type. */
 export async function isResourceTypeUsed(tx: Tx, app: number, code: string): Promise<boolean> {
   const row = await tx.kysely
-    .selectFrom('resource_override')
-    .select('permissionId')
-    .where('applicationId', '=', app)
-    .where('resourceType', '=', code)
+    .selectFrom('resource_override as o')
+    .select('o.permissionId')
+    .where('o.applicationId', '=', app)
+    .where('o.resourceType', '=', code)
+    .where(isHeld('o'))
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;

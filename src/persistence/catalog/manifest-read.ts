@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import type { Row } from '../entities/schema.ts';
+import { held } from '../windows.ts';
 import type { EntityFields } from './entities.ts';
 import type { PermissionFields } from './permissions.ts';
 
@@ -102,7 +103,7 @@ export function readAdmins(tx: Tx, app: number, wanted: Wanted): AsyncGenerator<
     tx,
     wanted,
     (chosen) => sql<{ email: string }>`
-    select person.email from app_admin x join person on person.id = x.person_id
+    select person.email from ${held('app_admin')} x join person on person.id = x.person_id
     where x.application_id = ${app} and ${chosen ? byEmail(chosen) : sql`true`}`,
   );
 }
@@ -115,7 +116,7 @@ export function readAssignments(tx: Tx, app: number, wanted: Wanted): AsyncGener
     wanted,
     (chosen) => sql<AssignmentRow>`
     select person.email, r.code as role
-    from user_role x
+    from ${held('user_role')} x
       join person on person.id = x.person_id
       join role r on r.application_id = x.application_id and r.id = x.role_id
     where x.application_id = ${app} and ${chosen ? choose(chosen) : sql`true`}`,
@@ -130,14 +131,17 @@ export function readOverrides(tx: Tx, app: number, wanted: Wanted): AsyncGenerat
     wanted,
     (chosen) => sql<OverrideRow>`
     select person.email, x.resource_type, x.resource_id, p.code as permission, x.level
-    from resource_override x
+    from ${held('resource_override')} x
       join person on person.id = x.person_id
       join permission p on p.application_id = x.application_id and p.id = x.permission_id
     where x.application_id = ${app} and ${chosen ? choose(chosen) : sql`true`}`,
   );
 }
 
-/** The number of overrides of these permissions, and of these resource types. Zeros are left out. */
+/**
+ * The number of overrides of these permissions, and of these resource types. Zeros are left out. One that has ended holds the type of
+ * its permission until its row is gone.
+ */
 export async function countOverrides(
   { kysely }: Tx,
   app: number,
@@ -163,13 +167,13 @@ export async function countOverrides(
   const ofType = await counted(
     types,
     (codes) => sql`
-      select resource_type as name, count(*) as count from resource_override
+      select resource_type as name, count(*) as count from ${held('resource_override')} x
       where application_id = ${app} and resource_type = any(${codes}::text[]) group by resource_type`,
   );
   return { ofPermission, ofType };
 }
 
-/** The number of rows that the application has in a table of people. */
+/** The number of rows that the application has in a table of people, about: those that have ended are among them. */
 export async function countRows(
   { kysely }: Tx,
   app: number,

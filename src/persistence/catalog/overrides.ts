@@ -3,9 +3,10 @@ import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import { Prepared, planByIndex } from '../driver/prepared.ts';
 import type { Row } from '../entities/schema.ts';
+import { type GrantWindow, hasEndedSql, held, heldSql, isHeldSql, timesOf } from '../windows.ts';
 
 /** A person's level on one resource, regardless of roles; level 0 denies. */
-export interface OverrideRow extends Pick<Row<'resource_override'>, 'permissionId' | 'tiered' | 'level'> {
+export interface OverrideRow extends Pick<Row<'resource_override'>, 'permissionId' | 'tiered' | 'level'>, GrantWindow {
   code: string;
 }
 
@@ -20,8 +21,8 @@ export type Resource = Pick<Row<'resource_override'>, 'resourceType' | 'resource
 
 const OVERRIDES = new Prepared<OverrideRow>(
   'overrides',
-  `select o.permission_id, p.code, o.tiered, o.level
-   from resource_override o join permission p on p.id = o.permission_id
+  `select o.permission_id, p.code, o.tiered, o.level, o.starts_at, o.ends_at
+   from ${heldSql('resource_override')} o join permission p on p.id = o.permission_id
    where o.person_id = $1 and o.application_id = $2 and o.resource_type = $3 and o.resource_id = $4 order by p.code`,
 );
 
@@ -38,16 +39,19 @@ export async function readOverrides(
 const REPLACE = new Prepared<never>(
   'replace_overrides',
   `with gone as (
-    delete from resource_override
-    where person_id = $1 and application_id = $2 and resource_type = $3 and resource_id = $4
-      and permission_id <> all ($5::bigint[]))
-   insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
-   select $1, p.application_id, $3, $4, p.id, p.tiered, w.level
-   from unnest($5::bigint[], $6::smallint[]) as w (id, level)
+    delete from resource_override x
+    where x.person_id = $1 and x.application_id = $2 and x.resource_type = $3 and x.resource_id = $4
+      and x.permission_id <> all ($5::bigint[]) and ${isHeldSql('x')})
+   insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level, starts_at, ends_at)
+   select $1, p.application_id, $3, $4, p.id, p.tiered, w.level, w.starts_at, w.ends_at
+   from unnest($5::bigint[], $6::smallint[], $7::timestamptz[], $8::timestamptz[]) as w (id, level, starts_at, ends_at)
    join permission p on p.id = w.id and p.application_id = $2
    order by p.id
    on conflict (person_id, application_id, resource_type, resource_id, permission_id)
-    do update set level = excluded.level where resource_override.level <> excluded.level`,
+    do update set level = excluded.level, starts_at = excluded.starts_at, ends_at = excluded.ends_at,
+      created_at = case when ${hasEndedSql('resource_override')} then now() else resource_override.created_at end
+     where (resource_override.level, resource_override.starts_at, resource_override.ends_at)
+       is distinct from (excluded.level, excluded.starts_at, excluded.ends_at)`,
 );
 
 /** Makes the set for that resource exactly this, in one statement. The permissions must be the application's, and the levels of their types. */
@@ -56,11 +60,12 @@ export async function replaceOverrides(
   app: number,
   person: number,
   { resourceType, resourceId }: Resource,
-  wanted: readonly { permissionId: number; level: Level }[],
+  wanted: readonly ({ permissionId: number; level: Level } & GrantWindow)[],
 ): Promise<void> {
   const ids = wanted.map(({ permissionId }) => permissionId);
   const levels = wanted.map(({ level }) => level);
-  await REPLACE.rows(tx, person, app, resourceType, resourceId, ids, levels);
+  const { startsAt, endsAt } = timesOf(wanted);
+  await REPLACE.rows(tx, person, app, resourceType, resourceId, ids, levels, startsAt, endsAt);
 }
 
 /** The rows that a replacement keeps locked until the transaction ends. */
@@ -142,8 +147,8 @@ export async function listOverrides(
           array(select id from permission where application_id = ${app} and strpos(code, ${search}) > 0)))`;
   // The page first, on the index alone: a person may have ten thousand.
   const { rows } = await sql<PlacedOverrideRow>`
-    select o.resource_type, o.resource_id, o.permission_id, p.code, o.tiered, o.level, o.created_at
-    from (select * from resource_override o
+    select o.resource_type, o.resource_id, o.permission_id, p.code, o.tiered, o.level, o.created_at, o.starts_at, o.ends_at
+    from (select * from ${held('resource_override')} o
         where o.person_id = ${person} and o.application_id = ${app} and ${behind} and ${found}
         order by o.resource_type, o.resource_id, o.permission_id limit ${limit}) o
       join permission p on p.id = o.permission_id
@@ -152,7 +157,7 @@ export async function listOverrides(
 }
 
 /** One of all overrides of an application. */
-export interface AppOverrideRow extends Resource {
+export interface AppOverrideRow extends Resource, GrantWindow {
   personId: number;
   email: string;
   permissionId: number;
@@ -198,7 +203,7 @@ export async function listAppOverrides(
     person === null
       ? sql`select o.* from (select p.id from permission p
             where p.application_id = ${app} and p.id >= ${after?.permissionId ?? 0} and ${which} order by p.id) p
-          cross join lateral (select * from resource_override o
+          cross join lateral (select * from ${held('resource_override')} o
             where o.application_id = ${app} and o.permission_id = p.id and ${fits}
             order by o.resource_type, o.resource_id, o.person_id limit ${limit}) o
           order by p.id, o.resource_type, o.resource_id, o.person_id limit ${limit}`
@@ -207,8 +212,8 @@ export async function listAppOverrides(
           order by ${order} limit ${limit}`;
   const { rows } = await sql<AppOverrideRow>`
     with own as materialized (
-      select * from resource_override where person_id = ${person ?? 0} and application_id = ${app})
-    select o.person_id, n.email, o.resource_type, o.resource_id, o.permission_id, c.code, o.level, o.created_at
+      select * from ${held('resource_override')} o where person_id = ${person ?? 0} and application_id = ${app})
+    select o.person_id, n.email, o.resource_type, o.resource_id, o.permission_id, c.code, o.level, o.created_at, o.starts_at, o.ends_at
     from (${page}) o join person n on n.id = o.person_id join permission c on c.id = o.permission_id
     order by ${order}`.execute(tx.kysely);
   return rows;
@@ -225,11 +230,11 @@ export async function findOverrides(
   tx: Tx,
   app: number,
   keys: readonly OverrideKey[],
-): Promise<(OverrideKey & { level: Level })[]> {
+): Promise<(OverrideKey & { level: Level } & GrantWindow)[]> {
   await planByIndex(tx);
-  const { rows } = await sql<OverrideKey & { level: Level }>`
-    select o.person_id, o.resource_type, o.resource_id, o.permission_id, o.level
-    from ${named(keys)} join resource_override o on ${isNamed(app)}`.execute(tx.kysely);
+  const { rows } = await sql<OverrideKey & { level: Level } & GrantWindow>`
+    select o.person_id, o.resource_type, o.resource_id, o.permission_id, o.level, o.starts_at, o.ends_at
+    from ${named(keys)} join ${held('resource_override')} o on ${isNamed(app)}`.execute(tx.kysely);
   return rows;
 }
 

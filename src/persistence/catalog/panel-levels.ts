@@ -1,6 +1,7 @@
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import { Prepared } from '../driver/prepared.ts';
+import { countingSql } from '../windows.ts';
 
 /** An application, and whether a person is an administrator of it. */
 export interface ApplicationWithAdmin {
@@ -11,7 +12,7 @@ export interface ApplicationWithAdmin {
 
 const applications = (which: string): string => `
     select a.id, a.code, m.person_id is not null as admin
-    from application a left join app_admin m
+    from application a left join ${countingSql('app_admin')} m
       on m.application_id = a.id and m.person_id = (select id from person where email = $1)
     ${which}`;
 /** $1 the e-mail. In one row: an embedded database takes longer to hand over thousands of rows than to find them. */
@@ -39,7 +40,7 @@ const LEVELS = new Prepared<{ id: string; level: Level }>(
   'levels_by_resource',
   `
     select o.resource_id as id, o.level
-    from resource_override o join permission p on p.id = o.permission_id
+    from ${countingSql('resource_override')} o join permission p on p.id = o.permission_id
     where o.person_id = (select id from person where email = $1)
       and o.application_id = (select id from application where code = $2)
       and o.resource_type = $3 and p.code = $4`,

@@ -98,7 +98,7 @@ export async function isBelow(tx: Tx, app: number, id: number, ancestor: number)
   return rows[0]?.found ?? false;
 }
 
-/** Whether a role or an override refers to it. */
+/** Whether a role or an override refers to it; one that has ended does, too, until its row is gone, since that holds the type. */
 export async function isPermissionUsed(tx: Tx, app: number, id: number): Promise<boolean> {
   const { rows } = await sql<{ used: boolean }>`
     select exists (select from role_permission where application_id = ${app} and permission_id = ${id})

@@ -1,4 +1,5 @@
 import type { Tx } from '../database.ts';
+import { isCounting } from '../windows.ts';
 
 /** Whether the address is an administrator of any application. */
 export async function isAppAdmin(tx: Tx, email: string): Promise<boolean> {
@@ -7,6 +8,7 @@ export async function isAppAdmin(tx: Tx, email: string): Promise<boolean> {
     .innerJoin('app_admin as a', 'a.personId', 'p.id')
     .select('p.id')
     .where('p.email', '=', email)
+    .where(isCounting('a'))
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;

@@ -7,6 +7,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Scope, Tx } from '../database.ts';
 import { Prepared, planByIndex } from '../driver/prepared.ts';
 import type { Row } from '../entities/schema.ts';
+import { isHeldSql } from '../windows.ts';
 
 /** What an erasure removes, or in the audit renames. */
 export const REMOVED_KINDS = [
@@ -80,14 +81,14 @@ const REMOVE_RIGHTS = new Prepared<RemovedRights>(
   'remove_rights',
   `
     with s as (delete from superadmin where person_id = $1::bigint returning 1),
-    a as (delete from app_admin where person_id = $1::bigint returning 1),
-    r as (delete from user_role where person_id = $1::bigint returning 1),
-    o as (delete from resource_override where person_id = $1::bigint returning 1)
-    select (select count(*)::int from s) as superadmins, (select count(*)::int from a) as app_admins,
-      (select count(*)::int from r) as roles, (select count(*)::int from o) as overrides`,
+    a as (delete from app_admin x where x.person_id = $1::bigint returning ${isHeldSql('x')} as held),
+    r as (delete from user_role x where x.person_id = $1::bigint returning ${isHeldSql('x')} as held),
+    o as (delete from resource_override x where x.person_id = $1::bigint returning ${isHeldSql('x')} as held)
+    select (select count(*)::int from s) as superadmins, (select count(*)::int from a where held) as app_admins,
+      (select count(*)::int from r where held) as roles, (select count(*)::int from o where held) as overrides`,
 );
 
-/** Ends every right of a person; returns how many of each kind there were. */
+/** Ends every right of a person; returns how many of each kind there were, without those that had ended already. */
 export async function removeRights(tx: Tx, person: number): Promise<RemovedRights> {
   return await REMOVE_RIGHTS.row(tx, person);
 }

@@ -2,14 +2,15 @@
 
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import { held } from '../windows.ts';
 
 /** Whether the person has a right, or an account that is not one of `from` too: then nobody may be moved there. */
 export async function isTaken({ kysely }: Tx, person: number, from: number): Promise<boolean> {
   const { rows } = await sql<{ taken: boolean }>`
     select exists (select from superadmin where person_id = ${person})
-      or exists (select from app_admin where person_id = ${person})
-      or exists (select from user_role where person_id = ${person})
-      or exists (select from resource_override where person_id = ${person})
+      or exists (select from ${held('app_admin')} m where m.person_id = ${person})
+      or exists (select from ${held('user_role')} r where r.person_id = ${person})
+      or exists (select from ${held('resource_override')} o where o.person_id = ${person})
       or exists (select from person_account a where a.person_id = ${person} and not exists (
         select from person_account b where b.person_id = ${from} and b.issuer = a.issuer and b.user_id = a.user_id)) as taken`.execute(
     kysely,

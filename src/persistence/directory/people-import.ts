@@ -3,6 +3,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import type { Row } from '../entities/schema.ts';
+import { unlessHeldSql } from '../windows.ts';
 import type { Names } from './profiles.ts';
 
 /** A role by its names, locked against deletion until the transaction ends. */
@@ -81,10 +82,10 @@ export async function giveRoles(
   if (given.length === 0) return [];
   const { rows } = await sql<{ person: number; roleId: number }>`
     insert into user_role (person_id, application_id, role_id)
-    select * from unnest(${given.map(({ person }) => person)}::bigint[], ${given.map(({ appId }) => appId)}::bigint[],
+    select distinct g.* from unnest(${given.map(({ person }) => person)}::bigint[], ${given.map(({ appId }) => appId)}::bigint[],
       ${given.map(({ roleId }) => roleId)}::bigint[]) as g (person_id, application_id, role_id)
     order by person_id, application_id, role_id
-    on conflict (person_id, application_id, role_id) do nothing
+    on conflict (person_id, application_id, role_id) ${sql.raw(unlessHeldSql('user_role'))}
     returning person_id as person, role_id`.execute(tx.kysely);
   return rows;
 }

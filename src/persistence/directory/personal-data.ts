@@ -3,6 +3,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { CHANNEL_NAMES, type ChannelName } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
+import { held, type WindowJson, windowJsonSql } from '../windows.ts';
 
 /** Notifications and overrides of one statement at most. */
 const ROWS = 200;
@@ -27,7 +28,9 @@ export interface PersonalRecord {
     code: string;
     name: string;
     adminSince: string | null;
-    roles: { code: string; since: string }[];
+    /** Null: without a beginning and an end. */
+    adminWindow: WindowJson | null;
+    roles: ({ code: string; since: string } & WindowJson)[];
     preferences: Record<string, unknown> | null;
   }[];
   notificationPreferences: (Record<ChannelName, boolean | null> & {
@@ -102,20 +105,24 @@ function isoOf(value: RawBuilder<unknown>): RawBuilder<string> {
 /** A person's own switches of a type. */
 const CHOICES = sql.join(CHANNEL_NAMES.map((name) => sql`${sql.lit(name)}, ${sql.ref(`c.${name}`)}`));
 
+const WINDOW = (of: string): RawBuilder<unknown> => sql.raw(windowJsonSql(of));
+
 const APPLICATIONS = sql`
   coalesce((
     select json_agg(json_build_object('code', a.code, 'name', a.name,
-      'adminSince', (select ${iso('m.created_at')} from app_admin m where m.person_id = p.id and m.application_id = a.id),
-      'roles', coalesce((select json_agg(json_build_object('code', r.code, 'since', ${iso('u.created_at')}) order by r.code)
-        from user_role u join role r on r.id = u.role_id where u.person_id = p.id and u.application_id = a.id), '[]'::json),
+      'adminSince', (select ${iso('m.created_at')} from ${held('app_admin')} m where m.person_id = p.id and m.application_id = a.id),
+      'adminWindow', (select json_build_object(${WINDOW('m')}) from ${held('app_admin')} m
+        where m.person_id = p.id and m.application_id = a.id and coalesce(m.starts_at, m.ends_at) is not null),
+      'roles', coalesce((select json_agg(json_build_object('code', r.code, 'since', ${iso('u.created_at')}, ${WINDOW('u')}) order by r.code)
+        from ${held('user_role')} u join role r on r.id = u.role_id where u.person_id = p.id and u.application_id = a.id), '[]'::json),
       'preferences', (select json_build_object('showHelp', l.show_help, 'notificationsEnabled', l.notifications_enabled,
           'firstLoginAt', ${iso('l.first_login_at')}, 'lastLoginAt', ${iso('l.last_login_at')}, 'loginCount', l.login_count,
           'lastActivityAt', ${iso('l.last_activity_at')}, 'createdAt', ${iso('l.created_at')},
           'updatedAt', ${iso('l.updated_at')})
         from app_preference l where l.person_id = p.id and l.application_id = a.id)) order by a.code)
     from application a where a.id in (
-      select application_id from user_role where person_id = p.id
-      union select application_id from app_admin where person_id = p.id
+      select application_id from ${held('user_role')} u where u.person_id = p.id
+      union select application_id from ${held('app_admin')} m where m.person_id = p.id
       union select application_id from app_preference where person_id = p.id)), '[]')`;
 
 /** Whether the address is still this person's. */
@@ -124,7 +131,7 @@ export async function isStill(tx: Tx, { id, email }: Pick<PersonalRecord, 'id' |
   return rows.length > 0;
 }
 
-export interface PersonalOverride {
+export interface PersonalOverride extends WindowJson {
   appCode: string;
   resourceType: string;
   resourceId: string;
@@ -146,8 +153,9 @@ export async function nextOverrides(
   const [app, type, id, permission] = after;
   const { rows } = await sql<PersonalOverride & { app: number; permissionId: number }>`
     select a.code as app_code, o.resource_type, o.resource_id, c.code as permission,
-      o.level, ${iso('o.created_at')} as since, o.application_id as app, o.permission_id
-    from (select * from resource_override where person_id = ${person}
+      o.level, ${iso('o.created_at')} as since, ${iso('o.starts_at')} as starts_at, ${iso('o.ends_at')} as ends_at,
+      o.application_id as app, o.permission_id
+    from (select * from ${held('resource_override')} o where person_id = ${person}
         and (application_id, resource_type, resource_id, permission_id) > (${app}, ${type}, ${id}, ${permission})
       order by application_id, resource_type, resource_id, permission_id limit ${ROWS}) o
     join application a on a.id = o.application_id join permission c on c.id = o.permission_id

@@ -1,6 +1,7 @@
 import { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import { Prepared, planByIndex } from '../driver/prepared.ts';
+import { countingSql } from '../windows.ts';
 
 /** Somebody with a part in the permissions, by the first of these that fits. */
 export interface PersonaRow {
@@ -30,20 +31,20 @@ const PERSONAS = new Prepared<PersonaRow>(
     supers as (select person_id, 1 as rank, 'superadmin' as part, null as application, null as role, created_at
       from superadmin order by created_at limit ${LOOKED_AT}),
     admins as (select x.person_id, 2, 'app_admin', a.name, null, x.created_at
-      from app_admin x join application a on a.id = x.application_id order by x.created_at limit ${LOOKED_AT}),
+      from ${countingSql('app_admin')} x join application a on a.id = x.application_id order by x.created_at limit ${LOOKED_AT}),
     entered as (select distinct on (u.person_id) u.person_id, u.created_at
-      from user_role u where u.application_id = (select id from panel) and u.role_id in (select role_id from entry) limit ${LOOKED_AT}),
+      from ${countingSql('user_role')} u where u.application_id = (select id from panel) and u.role_id in (select role_id from entry) limit ${LOOKED_AT}),
     panelists as (select e.person_id, 3, case when greatest(
-          (select max(g.level) from user_role u join role_permission g on g.role_id = u.role_id
+          (select max(g.level) from ${countingSql('user_role')} u join role_permission g on g.role_id = u.role_id
             where u.person_id = e.person_id and u.application_id = (select id from panel)
               and g.permission_id = (select id from manage)),
-          (select max(o.level) from resource_override o
+          (select max(o.level) from ${countingSql('resource_override')} o
             where o.person_id = e.person_id and o.application_id = (select id from panel)
               and o.permission_id = (select id from manage))) >= $4::int then 'panel_edit' else 'panel_view' end,
         null, null, e.created_at
       from entered e),
     users as (select u.person_id, 4, 'user', a.name, r.code, u.created_at
-      from (select * from user_role where application_id <> (select id from panel) order by person_id limit ${LOOKED_AT}) u
+      from (select * from ${countingSql('user_role')} u where application_id <> (select id from panel) order by person_id limit ${LOOKED_AT}) u
       join application a on a.id = u.application_id join role r on r.id = u.role_id),
     found as (select * from supers union all select * from admins union all select * from panelists union all select * from users),
     best as (select distinct on (person_id) * from found order by person_id, rank, application, role)

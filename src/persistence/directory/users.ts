@@ -2,8 +2,10 @@ import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { Prepared, planByIndex } from '../driver/prepared.ts';
 import type { Row } from '../entities/schema.ts';
+import type { Members } from '../people/members.ts';
 import { findPeopleInOrder, type OrderedPage, type OrderedPeople } from '../people/person-order.ts';
-import { type FoundPeople, findPeople, type Members, type PeopleFilter } from '../people/person-search.ts';
+import { type FoundPeople, findPeople, type PeopleFilter } from '../people/person-search.ts';
+import { counting, countingSql, held } from '../windows.ts';
 
 export type { PeopleOrder, PersonPlace } from '../people/person-order.ts';
 
@@ -81,7 +83,7 @@ function peopleOf({ search, active, apps, roles, allowedBy, orphansOf, emailPref
   // The smaller group first: it is the one that is read, member by member.
   if (roles !== undefined) groups.push({ tables: ['user_role'], apps, roles });
   if (allowedBy !== undefined)
-    groups.push({ tables: ['user_role', 'app_admin'], apps, roles: allowedBy, superadmins: true });
+    groups.push({ tables: ['user_role', 'app_admin'], apps, roles: allowedBy, superadmins: true, counting: true });
   if (groups.length === 0 && apps !== null) groups.push({ tables: MEMBERSHIPS, apps });
   if (orphansOf !== undefined) groups.push({ tables: HOLDINGS, apps: orphansOf, superadmins: orphansOf === null });
   const [members = null, ...also] = groups;
@@ -143,12 +145,12 @@ export async function readUsers(tx: Tx, ids: readonly number[], apps: readonly n
 const ROLES_OF = new Prepared<{ id: number; roles: string[] }>(
   'roles_of',
   `
-    select u.id, array(select r.code from user_role h join role r on r.id = h.role_id
+    select u.id, array(select r.code from ${countingSql('user_role')} h join role r on r.id = h.role_id
         where h.application_id = $2 and h.person_id = u.id order by r.code) as roles
     from unnest($1::bigint[]) as u (id)`,
 );
 
-/** The codes of the roles that each of these people holds in the application, sorted. */
+/** The codes of the roles that count now of each of these people in the application, sorted. */
 export async function readRolesOf(tx: Tx, ids: readonly number[], app: number): Promise<ReadonlyMap<number, string[]>> {
   if (ids.length === 0) return new Map();
   await planByIndex(tx);
@@ -156,7 +158,7 @@ export async function readRolesOf(tx: Tx, ids: readonly number[], app: number): 
   return new Map(rows.map(({ id, roles }) => [id, roles]));
 }
 
-/** A person's memberships, by application code; among `apps`, or all where it is null. */
+/** A person's memberships, by application code; among `apps`, or all where it is null. Roles and the seat are those that count now. */
 export async function readMemberships(
   tx: Tx,
   person: number,
@@ -165,25 +167,26 @@ export async function readMemberships(
   const among = apps === null ? sql`true` : sql`a.id = any(${apps}::bigint[])`;
   const { rows } = await sql<MembershipRow>`
     select a.code as app_code, m.person_id is not null as admin,
-      array(select r.code from user_role ur join role r on r.id = ur.role_id
+      array(select r.code from ${counting('user_role')} ur join role r on r.id = ur.role_id
         where ur.person_id = ${person} and ur.application_id = a.id order by r.code) as roles,
       l.first_login_at, l.last_login_at, coalesce(l.login_count, 0) as login_count,
       l.last_activity_at
     from application a
-      left join app_admin m on m.person_id = ${person} and m.application_id = a.id
+      left join ${counting('app_admin')} m on m.person_id = ${person} and m.application_id = a.id
       left join app_preference l on l.person_id = ${person} and l.application_id = a.id
     where ${among} and (m.person_id is not null or l.person_id is not null
-      or exists (select from user_role ur where ur.person_id = ${person} and ur.application_id = a.id)
-      or exists (select from resource_override o where o.person_id = ${person} and o.application_id = a.id))
+      or exists (select from ${held('app_admin')} m where m.person_id = ${person} and m.application_id = a.id)
+      or exists (select from ${held('user_role')} ur where ur.person_id = ${person} and ur.application_id = a.id)
+      or exists (select from ${held('resource_override')} o where o.person_id = ${person} and o.application_id = a.id))
     order by a.code`.execute(tx.kysely);
   return rows;
 }
 
-/** A person's roles in all applications, by application and code. */
+/** A person's roles in all applications that count now, by application and code. */
 export async function readRolesEverywhere(tx: Tx, email: string): Promise<{ appCode: string; roleCodes: string[] }[]> {
   const { rows } = await sql<{ appCode: string; roleCodes: string[] }>`
     select a.code as app_code, array_agg(r.code order by r.code) as role_codes
-    from user_role ur join role r on r.id = ur.role_id join application a on a.id = ur.application_id
+    from ${counting('user_role')} ur join role r on r.id = ur.role_id join application a on a.id = ur.application_id
     where ur.person_id = (select id from person where email = ${email})
     group by a.code order by a.code`.execute(tx.kysely);
   return rows;

@@ -5,6 +5,7 @@ import type { Statement, Tx } from '../database.ts';
 import { asOnly } from '../driver/dialect.ts';
 import { Prepared } from '../driver/prepared.ts';
 import type { Row } from '../entities/schema.ts';
+import { heldSql } from '../windows.ts';
 
 /** An account at an identity provider: the claims `iss` and `sub` of its tokens. */
 export interface Subject {
@@ -30,10 +31,10 @@ export interface NewAccount
  */
 function rulesOf(person: string): string {
   return `(exists (select from superadmin s where s.person_id = ${person})
-    or exists (select from app_admin m where m.person_id = ${person})
-    or exists (select from user_role u where u.person_id = ${person}
+    or exists (select from ${heldSql('app_admin')} m where m.person_id = ${person})
+    or exists (select from ${heldSql('user_role')} u where u.person_id = ${person}
       and u.application_id = (select id from application where code = 'auth'))
-    or exists (select from resource_override o where o.person_id = ${person}
+    or exists (select from ${heldSql('resource_override')} o where o.person_id = ${person}
       and o.application_id = (select id from application where code = 'auth')))`;
 }
 

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { PreparedFamily, planByIndex } from '../driver/prepared.ts';
 import { folded } from './folding.ts';
+import { isOf, type Members, type NamedMembers, nextMembers } from './members.ts';
 import { cut, piecesOf } from './text-pieces.ts';
 
 /** One text for each shape of the question, independent of the values: planning takes longer than finding. */
@@ -25,20 +26,6 @@ export interface PageBounds {
 }
 
 const BOUNDS: PageBounds = { examined: 4000, probed: 1000, apps: 50 };
-
-/** Rows that make a person a match: of one of these tables, in one of these applications (ids). */
-export interface Members {
-  tables: readonly ('user_role' | 'resource_override' | 'app_preference' | 'app_admin')[];
-  /** Null: in any. */
-  apps: readonly number[] | null;
-  /** Of `user_role`, holders of one of these roles only. */
-  roles?: readonly number[];
-  /** SuperAdmins match as well. */
-  superadmins?: boolean;
-}
-
-/** Members of named applications: they can be read application by application. */
-type NamedMembers = Members & { apps: readonly number[] };
 
 export interface PeopleFilter {
   /** Text in the address or a name, folded (folding.ts); literal, never a pattern. */
@@ -152,29 +139,8 @@ async function walkMembers(
   const next = (most: number): RawBuilder<unknown> => nextMembers(members, page.after, most);
   const isPlain = search === null && active === null && also.length === 0 && emailPrefix === undefined;
   const size = isPlain ? page.limit : Math.ceil(probed / Math.max(1, apps.length));
-  const fitting = sql`${named(filter)} and ${fits({ ...filter, members: null }, EXAMINED)}`;
+  const fitting = sql`${named(filter)} and ${fits(filter, EXAMINED)}`;
   return await walk(tx, { next, once: true, size, fitting, apps }, page);
-}
-
-/**
- * The next `most` members of the application `a.id`, after the person `after`. Each table is ordered and limited first:
- * otherwise the planner might read all members.
- */
-function nextMembers({ tables, roles, superadmins }: NamedMembers, after: number, most: number): RawBuilder<unknown> {
-  const parts = tables.map((table) =>
-    table === 'user_role' && roles !== undefined
-      ? sql`(select h.person_id from unnest(${roles}::bigint[]) as r (id) cross join lateral (
-          select m.person_id from user_role m where m.application_id = a.id and m.role_id = r.id and m.person_id > ${after}
-          order by m.person_id limit ${most}) h)`
-      : sql`(select distinct m.person_id from ${sql.table(table)} m
-          where m.application_id = a.id and m.person_id > ${after} order by m.person_id limit ${most})`,
-  );
-  if (superadmins === true) {
-    parts.push(
-      sql`(select m.person_id from superadmin m where m.person_id > ${after} order by m.person_id limit ${most})`,
-    );
-  }
-  return sql`select distinct c.person_id from (${sql.join(parts, sql` union all `)}) c order by c.person_id limit ${most}`;
 }
 
 /** The people that a walk examines: the next `size`, for each of the applications (`a.id` in `next`), if any. */
@@ -343,24 +309,6 @@ function fits({ active, members, also = [], emailPrefix }: PeopleFilter, id: Raw
 /** Whether the address of `p` begins with that: by the order of its index, as no address holds a character behind `~`. */
 export function beginsWith(emailPrefix: string): RawBuilder<boolean> {
   return sql<boolean>`(p.email >= ${emailPrefix}::text and p.email < ${`${emailPrefix}\u007f`}::text)`;
-}
-
-function isOf({ tables, apps, roles, superadmins }: Members, id: RawBuilder<unknown>): RawBuilder<boolean> {
-  const held = (table: RawBuilder<unknown>, which: RawBuilder<unknown>): RawBuilder<unknown> => sql`coalesce((
-      select true from ${table} m where m.person_id = ${id} and ${which} limit 1), false)`;
-  const parts = tables.map((table) => {
-    const which = roles === undefined || table !== 'user_role' ? sql`true` : sql`m.role_id = any(${roles}::bigint[])`;
-    return held(sql.table(table), sql`${among(apps)} and ${which}`);
-  });
-  if (superadmins === true) parts.push(held(sql`superadmin`, sql`true`));
-  return sql<boolean>`(${sql.join(parts, sql` or `)})`;
-}
-
-/** Of several applications not by the index, which an older PostgreSQL would probe for each of them. */
-function among(apps: readonly number[] | null): RawBuilder<unknown> {
-  if (apps === null) return sql`true`;
-  const [only] = apps;
-  return apps.length === 1 ? sql`m.application_id = ${only}` : sql`m.application_id + 0 = any(${apps}::bigint[])`;
 }
 
 function activeIs(active: boolean): RawBuilder<boolean> {
