@@ -69,7 +69,7 @@ test('shows before and after, and gives a role its levels back with the impact',
   await page.getByRole('row', { name: 'document.access edit view' }).waitFor();
   await page.getByRole('button', { name: 'Restore' }).click();
   await page.getByText('2 decisions gained').waitFor();
-  await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await page.getByText('It is as it was.').waitFor();
   await settled(page);
   expect(await page.getByRole('button', { name: /^Details: Levels of the role/ }).count()).toBe(2);
@@ -87,7 +87,7 @@ test('opens the draft of an override that was deleted', async () => {
   await page.getByRole('button', { name: 'Review' }).click();
   await page.getByText('1 decision gained').waitFor();
   await page.getByLabel('Reason (optional)').fill('Žádost č. 7: 100 %');
-  await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await page.getByText('The overrides are saved.').waitFor();
   // The reason stands wherever the change is told, and with the explanation.
   const question = 'app=atelier&email=ben@example.com&permission=project.archive&resourceType=project&resourceId=1042';

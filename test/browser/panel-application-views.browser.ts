@@ -57,7 +57,7 @@ const review = async (page: Page): Promise<void> => {
 const apply = async (page: Page): Promise<void> => {
   await page
     .getByRole('dialog')
-    .getByRole('button', { name: /^(Apply|Delete)$/ })
+    .getByRole('button', { name: /^(Save|Remove)$/ })
     .click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await settled(page);
@@ -105,8 +105,8 @@ describe('people of an application', () => {
       await button(page, 'Add people').click();
       const pasted = page.getByLabel('E-mail addresses');
       await pasted.fill('Xaver <x@example.com>; yan@example.com\nzoe@example');
-      // What is no address stays, is named, and a press marks it where it stands.
-      await page.getByText('One word is no address:').first().waitFor();
+      // What is not an address stays, is named, and a press marks it where it stands.
+      await page.getByText('This is not an address:').first().waitFor();
       expect(await button(page, 'Review').getAttribute('aria-disabled')).toBe('true');
       await page.getByRole('button', { name: 'zoe@example' }).click();
       expect(
@@ -211,7 +211,7 @@ describe('records of an application', () => {
     await inView('records', async (page) => {
       const before = await dataOf('/api/applications/atelier/overrides');
       for (const box of await page.getByRole('checkbox').all()) await box.check();
-      await button(page, 'Delete').click();
+      await button(page, 'Remove').click();
       await page
         .getByText(/gained|lost/)
         .first()
@@ -237,7 +237,7 @@ describe('records of an application', () => {
         await page.getByLabel('Code').fill('invoice');
         await button(page, 'Create').click();
         await page.getByText('<script>alert(1)</script>').waitFor();
-        await button(page, 'Delete the entity invoice').click();
+        await button(page, 'Remove the entity invoice').click();
         await page.getByText('Nobody gains').waitFor();
         await apply(page);
         expect(await page.getByText('<script>').count()).toBe(0);

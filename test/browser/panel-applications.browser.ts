@@ -96,13 +96,13 @@ describe('an application', () => {
     await page.getByLabel('Name', { exact: true }).fill('Shop');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'Shop', exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
     expect(await page.getByRole('button', { name: 'See what it takes away' }).isDisabled()).toBe(true);
     await page.getByLabel('Type shop to confirm').fill('shop');
     await page.keyboard.press('Enter');
     await page.getByText('Nobody gains or loses access.').waitFor();
-    await page.getByRole('button', { name: 'Delete the application' }).click();
-    await page.getByText('Shop deleted.').waitFor();
+    await page.getByRole('button', { name: 'Remove the application' }).click();
+    await page.getByText('Shop removed.').waitFor();
     expect(complaints).toEqual([]);
     await close();
   }, 40_000);
@@ -127,13 +127,13 @@ describe('an application', () => {
   test('gets and loses an administrator, with what that changes', async () => {
     const { page, complaints, go, close } = await panels.open({ as: NORA });
     await go('/applications/atelier');
-    expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Remove', exact: true }).count()).toBe(0);
     await page.getByRole('button', { name: 'Add' }).click();
     await page.getByRole('combobox', { name: 'E-mail address' }).fill('clara@example.com');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Review' }).click();
     await page.getByText('1 person concerned').waitFor();
-    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('clara@example.com administers this application.').waitFor();
     await page.getByRole('button', { name: 'Remove clara@example.com' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove clara@example.com' }).click();
@@ -151,7 +151,7 @@ describe('an application', () => {
     await page.locator('textarea[aria-invalid=true]').waitFor();
     await page.getByRole('textbox', { name: 'Manifest' }).fill('application: {code: pasted, name: Pasted}');
     await page.getByRole('button', { name: 'Review' }).click();
-    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'Pasted', exact: true }).waitFor();
     expect(complaints).toEqual([]);
     await close();
@@ -161,7 +161,7 @@ describe('an application', () => {
     const { page, complaints, go, close } = await panels.open({ as: READER });
     for (const path of ['', '/matrix/designer', '/permissions', '/permissions/project.access']) {
       await go(`/applications/atelier${path}`);
-      for (const name of ['Edit', 'Delete', 'Add', 'Remove', 'New permission', 'Add people']) {
+      for (const name of ['Edit', 'Add', 'Remove', 'New permission', 'Add people']) {
         expect(await page.getByRole('button', { name }).count()).toBe(0);
       }
     }
@@ -190,12 +190,12 @@ describe('a permission', () => {
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByLabel('Type').selectOption('binary');
     await page.getByRole('button', { name: 'Review' }).click();
-    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
     await page.getByText('binary: Held or not').waitFor();
-    await page.getByRole('button', { name: 'Delete permission' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete permission' }).click();
-    await page.getByText('Permission project.rename deleted.').waitFor();
+    await page.getByRole('button', { name: 'Remove permission' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove permission' }).click();
+    await page.getByText('Permission project.rename removed.').waitFor();
     expect(complaints).toEqual([]);
     await close();
   }, 40_000);

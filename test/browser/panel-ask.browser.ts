@@ -51,13 +51,13 @@ describe('the bench', () => {
     await deciding.getByText('(by the first start').waitFor();
     await page.locator('[data-asked]').getByText('An override for project:1042 denies it.').waitFor();
     const ways = page.getByRole('region', { name: 'What would change it?' }).getByRole('listitem');
-    expect(await ways.first().textContent()).toContain('Delete the override for project:1042.');
+    expect(await ways.first().textContent()).toContain('Remove the override for project:1042.');
     const offered = (await ways.allTextContents()).join(' ');
     expect(offered).not.toMatch(/SuperAdmin|administrator of/);
     await ways.first().getByRole('button').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('1 decision gained').waitFor();
-    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Yes, view').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('No', { exact: true }).waitFor();

@@ -138,9 +138,9 @@ describe('brands in the panel', () => {
     await page.getByText('The server took the mail to admin@example.com.').waitFor();
     await page.keyboard.press('Escape');
 
-    await page.getByRole('button', { name: 'Delete the brand' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByText('Pale is deleted.').waitFor();
+    await page.getByRole('button', { name: 'Remove the brand' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('Pale is removed.').waitFor();
     await settled(page);
     expect(await page.getByRole('link', { name: 'Pale' }).count()).toBe(0);
     expect(complaints).toEqual([]);

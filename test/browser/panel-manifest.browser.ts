@@ -81,8 +81,8 @@ test('plans what is drafted, and applies exactly that', async () => {
   await page.getByText('2 decisions gained').waitFor();
   await page.getByText('eva@client.example:designer').waitFor();
   await page.locator('.cm-insertedLine, .cm-changedLine').first().waitFor();
-  await button(page, 'Apply').click();
-  await page.getByText('The manifest is applied.').waitFor();
+  await button(page, 'Save').click();
+  await page.getByText('The manifest is saved.').waitFor();
   await page.getByText('The text is what is live.').waitFor();
   await settled(page);
   expect(panel.complaints).toEqual([]);
@@ -114,7 +114,7 @@ test('keeps the draft and plans anew when something changed since the plan', asy
   await applyDemo(
     DEMO.replace('      project.access: edit\n      document.access: edit\n', '      project.access: view\n'),
   );
-  await button(page, 'Apply').click();
+  await button(page, 'Save').click();
   await page
     .getByText(/Something changed since this plan|What is live has changed/)
     .first()

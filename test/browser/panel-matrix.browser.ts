@@ -65,7 +65,7 @@ describe('the matrix', () => {
     await page.getByRole('button', { name: 'Review' }).press('Enter');
     await page.getByText('gets view on invoice.access').waitFor();
     await page.getByText('1 decision gained').waitFor();
-    await page.getByRole('button', { name: 'Apply' }).press('Enter');
+    await page.getByRole('button', { name: 'Save' }).press('Enter');
     await page.getByText('1 cell changed.').waitFor();
     expect(await held('guest', 'invoice.access')).toBe('view');
     await page.getByRole('button', { name: 'Undo' }).press('Enter');
@@ -89,7 +89,7 @@ describe('the matrix', () => {
     await press(second.page, 'document.access', 'guest', 'v');
     await press(first.page, 'project.access', 'guest', 'e');
     await first.page.getByRole('button', { name: 'Review' }).click();
-    await first.page.getByRole('button', { name: 'Apply' }).click();
+    await first.page.getByRole('button', { name: 'Save' }).click();
     await first.page.getByText('1 cell changed.').waitFor();
     await second.page.getByRole('button', { name: 'Review' }).click();
     await second.page.getByText('1 of your changes concerns a cell that they changed, too.').waitFor();
@@ -103,7 +103,7 @@ describe('the matrix', () => {
     await second.page.getByRole('button', { name: 'Keep mine' }).click();
     await second.page.getByRole('button', { name: 'Review' }).click();
     await second.page.getByText('loses project.access (edit)').waitFor();
-    await second.page.getByRole('button', { name: 'Apply' }).click();
+    await second.page.getByRole('button', { name: 'Save' }).click();
     await second.page.getByText('2 cells changed.').waitFor();
     expect([await held('guest', 'project.access'), await held('guest', 'document.access')]).toEqual([null, 'view']);
     // The first window hears of it.
@@ -214,10 +214,10 @@ describe('a role', () => {
     await page.getByRole('button', { name: 'Add people' }).click();
     const people = Array.from({ length: 12 }, (_, at) => `person-${at}@example.com`);
     await page.getByRole('textbox', { name: 'E-mail address' }).fill(`${people.join('\n')}\nnobody`);
-    await page.getByRole('list', { name: 'One word is no address:' }).getByText('nobody').waitFor();
+    await page.getByRole('list', { name: 'This is not an address:' }).getByText('nobody').waitFor();
     await page.getByRole('textbox', { name: 'E-mail address' }).fill(people.join('; '));
     await page.getByRole('button', { name: 'Review' }).click();
-    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('12 people got the role.').waitFor();
     await page.getByRole('checkbox', { name: 'person-3@example.com' }).check();
     await page.getByRole('checkbox', { name: 'person-4@example.com' }).check();
@@ -226,10 +226,10 @@ describe('a role', () => {
     await page.getByText('2 people lost the role.').waitFor();
     await page.getByText('10 rows').waitFor();
     expect(await axeFaults(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Delete role' }).click();
+    await page.getByRole('button', { name: 'Remove role' }).click();
     await page.getByText('10 people hold this role and lose it.').waitFor();
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete role' }).click();
-    await page.getByText('Role helper deleted.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove role' }).click();
+    await page.getByText('Role helper removed.').waitFor();
     await settled(page);
     expect(await page.getByRole('columnheader', { name: 'helper' }).count()).toBe(0);
     expect(complaints).toEqual([]);

@@ -197,7 +197,7 @@ describe('notifications in the panel', () => {
       expect(await page.getByText(name, { exact: true }).count()).toBe(0);
     }
     await go('/notifications/send');
-    await page.getByText('You may send in no application.').waitFor();
+    await page.getByText('You cannot send in any application.').waitFor();
     expect(complaints).toEqual([]);
     await close();
   }, 40_000);

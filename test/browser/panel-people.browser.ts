@@ -56,12 +56,12 @@ describe('the list of people', () => {
 
 describe('the page of a person', () => {
   const offered: Record<Exclude<Kind, 'nobody'>, readonly string[]> = {
-    superadmin: ['Block', 'Add override', 'Change roles', 'Make application admin'],
-    appAdmin: ['Add override', 'Change roles', 'Make application admin'],
-    edit: ['Add override', 'Change roles', 'Make application admin'],
+    superadmin: ['Block', 'New override', 'Change roles', 'Make application admin'],
+    appAdmin: ['New override', 'Change roles', 'Make application admin'],
+    edit: ['New override', 'Change roles', 'Make application admin'],
     view: [],
   };
-  const acts = ['Block', 'Add override', 'Change roles', 'Make application admin', 'Edit'];
+  const acts = ['Block', 'New override', 'Change roles', 'Make application admin', 'Edit'];
 
   test.each(Object.entries(offered))('offers %s what they may do, and nothing else', async (kind, expected) => {
     const { page, go, complaints, close } = await panels.open({ as: KINDS[kind as Kind] });
@@ -104,7 +104,7 @@ describe('the page of a person', () => {
     expect(await dialog.innerText()).toMatch(/decisions? gained/);
     expect(await axeFaults(page)).toEqual([]);
     expect(await rolesOf('dan@example.com')).toEqual(['accountant', 'designer']);
-    await dialog.getByRole('button', { name: 'Apply' }).press('Enter');
+    await dialog.getByRole('button', { name: 'Save' }).press('Enter');
     await dialog.waitFor({ state: 'detached' });
     expect(await rolesOf('dan@example.com')).toEqual(['designer', 'director']);
     await page.getByRole('button', { name: 'Undo' }).click();
@@ -124,9 +124,9 @@ describe('the page of a person', () => {
     await dialog.getByRole('button', { name: 'Review' }).click();
     await dialog.getByText('Nobody gains or loses access.').waitFor();
     await root.post('/api/users/dan@example.com/apps/atelier/roles', { role: 'director' });
-    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByText('Somebody has changed this since you looked').waitFor();
-    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await rolesOf('dan@example.com')).toEqual(['accountant', 'designer', 'director', 'guest']);
     await root.put('/api/users/dan@example.com/apps/atelier/roles', { roles: ['accountant', 'designer'] });
@@ -144,7 +144,7 @@ describe('the page of a person', () => {
     await dialog.getByRole('checkbox', { name: 'director' }).check();
     await dialog.getByRole('button', { name: 'Review' }).click();
     await dialog.getByText('invoice.approve').waitFor();
-    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
     await root.put('/api/users/dan@example.com/apps/atelier/roles', { roles: [] });
     await page.getByRole('button', { name: 'Undo' }).click();
@@ -155,7 +155,7 @@ describe('the page of a person', () => {
 
     await go(`${DAN}/profile`);
     await page.getByRole('button', { name: 'Make application admin' }).click();
-    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
     await root.post('/api/users/dan@example.com/apps/atelier/roles', { role: 'director' });
     await page.getByRole('button', { name: 'Undo' }).click();
@@ -171,14 +171,14 @@ describe('the page of a person', () => {
   test('adds an override for a record', async () => {
     const { page, go, complaints, close } = await panels.open({ as: KINDS.edit });
     await go(DAN);
-    await page.getByRole('button', { name: 'Add override' }).first().click();
+    await page.getByRole('button', { name: 'New override' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Type').selectOption('project');
     await dialog.getByLabel('Project number').fill('77');
     await dialog.getByLabel('project.archive').selectOption('allowed');
     await dialog.getByRole('button', { name: 'Review' }).click();
     await dialog.getByText('1 decision gained').waitFor();
-    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('The overrides are saved.').waitFor();
     await settled(page);
     expect(await page.getByText('project:77').count()).toBeGreaterThan(0);
@@ -213,7 +213,7 @@ describe('the page of a person', () => {
     await dialog.getByRole('checkbox', { name: 'guest' }).check();
     await dialog.getByRole('button', { name: 'Review' }).click();
     await dialog.getByText('1 decision gained').waitFor();
-    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('project.access').waitFor();
     expect(complaints).toEqual([]);
     await close();

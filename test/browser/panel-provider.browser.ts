@@ -103,7 +103,7 @@ describe('what waits for a SuperAdmin in the panel', () => {
     for (const _ of [1, 2]) await event('user.deactivated', subject, 2);
     const { page, go, complaints, close } = await open();
     await go('/sign-in/events');
-    const card = page.getByRole('region', { name: 'Events about nobody known' });
+    const card = page.getByRole('region', { name: 'Events about unknown people' });
     const cells = await card.getByRole('row').filter({ hasText: subject }).getByRole('cell').allInnerTexts();
     expect(cells.slice(1)).toEqual([
       'user.deactivated',

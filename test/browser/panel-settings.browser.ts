@@ -69,18 +69,18 @@ describe('settings', () => {
   test('SuperAdmins add and delete a language, and never the last SuperAdmin', async () => {
     const { page, go, complaints, close } = await panels.open({ as: KINDS.superadmin });
     await go('/settings/languages');
-    await page.getByRole('button', { name: 'Add language' }).click();
+    await page.getByRole('button', { name: 'New language' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Code').fill('fr-ca');
     await dialog.getByLabel('Own name').fill('Français du Canada');
     await dialog.getByLabel('Name', { exact: true }).fill('French (Canada)');
     await dialog.getByLabel('Fallback').selectOption('fr');
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('button', { name: 'Delete: fr-ca' }).click();
-    await dialog.getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('The language fr-ca is deleted.').waitFor();
+    await page.getByRole('button', { name: 'Remove: fr-ca' }).click();
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('The language fr-ca is removed.').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByRole('button', { name: 'Delete: fr-ca' }).waitFor();
+    await page.getByRole('button', { name: 'Remove: fr-ca' }).waitFor();
     await go('/settings/superadmins');
     await page.getByText('the last one').waitFor();
     expect(await page.getByRole('button', { name: /^Remove/ }).count()).toBe(0);
@@ -88,7 +88,7 @@ describe('settings', () => {
     await go('/settings/superadmins');
     await page.getByRole('button', { name: 'Remove: ada@example.com' }).click();
     await dialog.getByText('Loses everything in every other application.').waitFor();
-    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('the last one').waitFor();
     expect(complaints).toEqual([]);
     await close();

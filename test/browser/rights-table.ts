@@ -84,7 +84,7 @@ const OVERRIDES = {
 const MESSAGES = {
   'button New type': WRITERS,
   'button Edit *': WRITERS,
-  'button Delete the type *': WRITERS,
+  'button Remove the type *': WRITERS,
   'button New template: *': WRITERS,
 };
 const DRAFTS: Spot['controls'] = {
@@ -95,7 +95,7 @@ const DRAFTS: Spot['controls'] = {
   'button Draft Make the person an administrator of atelier.': WRITERS,
   'button Draft Make the person a SuperAdmin.': ROOT,
 };
-const PERSON = { 'button Add override': WRITERS, 'button Change roles': WRITERS, 'button Block': ROOT };
+const PERSON = { 'button New override': WRITERS, 'button Change roles': WRITERS, 'button Block': ROOT };
 const atelier = (view: string, controls: Spot['controls']): Spot => {
   return { path: `/applications/atelier${view}`, kinds: READERS, controls };
 };
@@ -110,27 +110,27 @@ export const SPOTS: readonly Spot[] = [
   },
   atelier('', {
     'button Edit': WRITERS,
-    'button Delete': ROOT,
+    'button Remove': ROOT,
     'button Add': WRITERS,
     'button Remove *': WRITERS,
   }),
   atelier('/matrix', { 'button New role': WRITERS }),
   atelier('/matrix/designer', {
     'button Edit': WRITERS,
-    'button Delete role': WRITERS,
+    'button Remove role': WRITERS,
     'button Add people': WRITERS,
     'button Choose all that are listed': WRITERS,
     'checkbox *': WRITERS,
   }),
   atelier('/permissions', { 'button New permission': WRITERS }),
-  atelier('/permissions/project.access', { 'button Edit': WRITERS, 'button Delete permission': WRITERS }),
+  atelier('/permissions/project.access', { 'button Edit': WRITERS, 'button Remove permission': WRITERS }),
   atelier('/people', LEVELS),
   atelier('/records', OVERRIDES),
   atelier('/records/of/project/1042', OVERRIDES),
   atelier('/records/entities', {
     'button New entity': WRITERS,
     'button Edit *': WRITERS,
-    'button Delete the entity *': WRITERS,
+    'button Remove the entity *': WRITERS,
   }),
   atelier('/messages', MESSAGES),
   atelier('/messages/project-ready/default/en', { 'button Save': WRITERS }),
@@ -185,9 +185,9 @@ export const SPOTS: readonly Spot[] = [
   superAdmins('/sign-in/mails'),
   { path: '/settings', kinds: EVERYBODY, controls: { 'button Save': EVERYBODY } },
   superAdmins('/settings/languages', {
-    'button Add language': ROOT,
+    'button New language': ROOT,
     'button Edit: *': ROOT,
-    'button Delete: *': ROOT,
+    'button Remove: *': ROOT,
   }),
   superAdmins('/settings/superadmins', { 'button Add SuperAdmin': ROOT }),
   superAdmins('/settings/keys'),

@@ -65,7 +65,7 @@ export const TASKS: readonly Task[] = [
         await hand.choose(hand.page.getByLabel('report.export, agent'), 'allowed');
         await hand.choose(hand.page.getByLabel('ticket.access, agent'), 'edit');
         await hand.press('Review');
-        await hand.answer('Apply');
+        await hand.answer('Save');
         await hand.page.getByRole('dialog').waitFor({ state: 'detached' });
         return;
       }
@@ -78,7 +78,7 @@ export const TASKS: readonly Task[] = [
       await hand.key('ArrowRight');
       await hand.key('v');
       await hand.press('Review');
-      await hand.answer('Apply');
+      await hand.answer('Save');
       await hand.page.getByRole('dialog').waitFor({ state: 'detached' });
     },
   },
@@ -91,7 +91,7 @@ export const TASKS: readonly Task[] = [
       await hand.page.getByRole('dialog').waitFor();
       await hand.type('eva@example.com');
       await hand.click(hand.page.getByRole('dialog').getByRole('checkbox', { name: 'agent' }));
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
       await hand.page.getByRole('dialog').waitFor({ state: 'detached' });
     },
   },
@@ -108,7 +108,7 @@ export const TASKS: readonly Task[] = [
       await hand.key('Tab');
       await hand.type('42');
       await hand.choose(dialog.getByLabel('ticket.access'), 'denied');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
       await dialog.waitFor({ state: 'detached' });
     },
   },
@@ -189,7 +189,7 @@ export const TASKS: readonly Task[] = [
     title: 'a recovery',
     act: async (hand) => {
       await hand.follow('Restore');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
       await hand.page.getByText('The overrides are saved.').waitFor();
     },
   },

@@ -26,19 +26,19 @@ export const IN_APPLICATIONS: readonly Use[] = [
     act: async (hand) => {
       await hand.press('Paste a manifest');
       await hand.page.getByRole('textbox', { name: 'Manifest' }).fill('application: {code: pasted, name: Pasted}');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
     },
   },
   {
-    title: 'Delete of an application',
+    title: 'Removal of an application',
     path: '/applications/spare',
-    control: 'button Delete',
+    control: 'button Remove',
     kinds: ROOT,
     write: /^DELETE \/api\/applications\/spare$/,
     act: async (hand) => {
-      await hand.press('Delete');
+      await hand.press('Remove');
       await hand.fill({ 'Type spare to confirm': 'spare' });
-      await hand.answer('See what it takes away', 'Delete the application');
+      await hand.answer('See what it takes away', 'Remove the application');
     },
   },
   {
@@ -63,11 +63,11 @@ export const IN_APPLICATIONS: readonly Use[] = [
       await hand.press('Add');
       await hand.page.getByRole('combobox', { name: 'E-mail address' }).fill('dan@example.com');
       await hand.page.keyboard.press('Escape');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
     },
   },
   {
-    title: 'Remove of an administrator',
+    title: 'Removal of an administrator',
     path: ATELIER,
     control: 'button Remove eva@client.example',
     kinds: WRITERS,
@@ -98,18 +98,18 @@ export const IN_APPLICATIONS: readonly Use[] = [
     act: async (hand) => {
       await hand.press('Add people');
       await hand.page.getByRole('textbox', { name: 'E-mail address' }).fill('new@example.com');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
     },
   },
   {
-    title: 'Delete role',
+    title: 'Remove role',
     path: `${ATELIER}/matrix/spare-role`,
-    control: 'button Delete role',
+    control: 'button Remove role',
     kinds: WRITERS,
     write: /^DELETE \/api\/applications\/atelier\/roles\/\d+$/,
     act: async (hand) => {
-      await hand.press('Delete role');
-      await hand.answer('Delete role');
+      await hand.press('Remove role');
+      await hand.answer('Remove role');
     },
   },
   {
@@ -125,14 +125,14 @@ export const IN_APPLICATIONS: readonly Use[] = [
     },
   },
   {
-    title: 'Delete permission',
+    title: 'Remove permission',
     path: `${ATELIER}/permissions/spare.permission`,
-    control: 'button Delete permission',
+    control: 'button Remove permission',
     kinds: WRITERS,
     write: /^DELETE \/api\/applications\/atelier\/permissions\/\d+$/,
     act: async (hand) => {
-      await hand.press('Delete permission');
-      await hand.answer('Delete permission');
+      await hand.press('Remove permission');
+      await hand.answer('Remove permission');
     },
   },
   {
@@ -148,14 +148,14 @@ export const IN_APPLICATIONS: readonly Use[] = [
     },
   },
   {
-    title: 'Delete of an entity',
+    title: 'Removal of an entity',
     path: `${ATELIER}/records/entities`,
-    control: 'button Delete the entity spare',
+    control: 'button Remove the entity spare',
     kinds: WRITERS,
     write: /^DELETE \/api\/applications\/atelier\/entities\/\w+$/,
     act: async (hand) => {
-      await hand.press('Delete the entity spare');
-      await hand.answer('Delete');
+      await hand.press('Remove the entity spare');
+      await hand.answer('Remove');
     },
   },
   {
@@ -204,7 +204,7 @@ export const IN_APPLICATIONS: readonly Use[] = [
       await hand.page.getByRole('gridcell').nth(1).click();
       await hand.page.keyboard.press('v');
       await hand.press('Review');
-      await hand.answer('Apply');
+      await hand.answer('Save');
     },
   },
   {
@@ -244,14 +244,14 @@ export const IN_APPLICATIONS: readonly Use[] = [
     },
   },
   {
-    title: 'Delete of a type',
+    title: 'Removal of a type',
     path: `${ATELIER}/messages`,
-    control: 'button Delete the type made',
+    control: 'button Remove the type made',
     kinds: WRITERS,
     write: /^DELETE \/api\/applications\/atelier\/notification-types\/\w+$/,
     act: async (hand) => {
-      await hand.press('Delete the type made');
-      await hand.answer('Delete');
+      await hand.press('Remove the type made');
+      await hand.answer('Remove');
     },
   },
   {
@@ -279,20 +279,20 @@ export const IN_APPLICATIONS: readonly Use[] = [
     },
   },
   {
-    title: 'Delete of a template',
+    title: 'Removal of a template',
     path: `${ATELIER}/messages/project-ready/default/en`,
-    control: 'button Delete',
+    control: 'button Remove',
     kinds: WRITERS,
     write: /^DELETE \/api\/applications\/atelier\/templates\/\w+$/,
     act: async (hand) => {
-      await hand.press('Delete');
-      await hand.answer('Delete');
+      await hand.press('Remove');
+      await hand.answer('Remove');
     },
   },
   {
-    title: 'Apply of a manifest',
+    title: 'Save of a manifest',
     path: `${ATELIER}/manifest`,
-    control: 'button Apply',
+    control: 'button Save',
     kinds: WRITERS,
     write: /^POST \/api\/applications\/atelier\/manifest$/,
     act: async (hand) => {
@@ -301,7 +301,7 @@ export const IN_APPLICATIONS: readonly Use[] = [
       await hand.page.keyboard.insertText(
         'application: {code: atelier, name: Atelier}\nroles: [{code: from-manifest}]',
       );
-      await hand.press('Apply');
+      await hand.press('Save');
     },
   },
   {
@@ -314,7 +314,7 @@ export const IN_APPLICATIONS: readonly Use[] = [
       await hand.press('Add people');
       await hand.fill({ 'E-mail addresses': 'many@example.com' });
       await hand.check('guest');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
     },
   },
   {
@@ -326,7 +326,7 @@ export const IN_APPLICATIONS: readonly Use[] = [
     act: async (hand) => {
       await hand.press('Roles of many@example.com');
       await hand.check('designer');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
     },
   },
   {
@@ -338,7 +338,7 @@ export const IN_APPLICATIONS: readonly Use[] = [
     act: async (hand) => {
       await hand.check('many@example.com');
       await hand.press('Take designer away');
-      await hand.answer('Apply');
+      await hand.answer('Save');
     },
   },
   {
@@ -354,7 +354,7 @@ export const IN_APPLICATIONS: readonly Use[] = [
       await dialog.getByLabel('Type').selectOption('project');
       await dialog.getByLabel('Project number').fill('78');
       await dialog.getByLabel('project.archive').selectOption('allowed');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
     },
   },
 ];

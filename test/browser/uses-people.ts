@@ -16,22 +16,22 @@ async function draft(hand: Hand, name: RegExp): Promise<void> {
   const more = ways.getByRole('button', { name: /^Show/ });
   if (await more.isVisible()) await more.click();
   await ways.getByRole('button', { name }).first().click();
-  await hand.answer('Apply');
+  await hand.answer('Save');
 }
 
 export const ABOUT_PEOPLE: readonly Use[] = [
   {
-    title: 'Add override',
+    title: 'New override',
     path: '/people/dan%40example.com',
-    control: 'button Add override',
+    control: 'button New override',
     kinds: WRITERS,
     write: /^PUT \/api\/users\/[^/]+\/apps\/atelier\/resources\/project\/77\/permissions$/,
     act: async (hand) => {
-      await hand.press('Add override');
+      await hand.press('New override');
       await hand.page.getByRole('dialog').getByLabel('Type').selectOption('project');
       await hand.page.getByRole('dialog').getByLabel('Project number').fill('77');
       await hand.page.getByRole('dialog').getByLabel('project.archive').selectOption('allowed');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
     },
   },
   {
@@ -43,7 +43,7 @@ export const ABOUT_PEOPLE: readonly Use[] = [
     act: async (hand) => {
       await hand.press('Change roles');
       await hand.check('guest');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
     },
   },
   {
@@ -54,7 +54,7 @@ export const ABOUT_PEOPLE: readonly Use[] = [
     write: /^POST \/api\/users\/admins\/apps\/atelier$/,
     act: async (hand) => {
       await hand.press('Make application admin');
-      await hand.answer('Apply');
+      await hand.answer('Save');
     },
   },
   {
@@ -76,19 +76,19 @@ export const ABOUT_PEOPLE: readonly Use[] = [
     write: /^POST \/api\/users\/admins\/super$/,
     act: async (hand) => {
       await hand.press('Make SuperAdmin');
-      await hand.answer('Apply');
+      await hand.answer('Save');
     },
   },
   {
-    title: 'Delete of overrides',
+    title: 'Removal of overrides',
     path: `${ATELIER}/records?email=eva%40client.example`,
     control: 'checkbox eva@client.example',
     kinds: WRITERS,
     write: /^POST \/api\/applications\/atelier\/overrides\/delete$/,
     act: async (hand) => {
       await hand.page.getByRole('checkbox').first().check();
-      await hand.page.getByRole('button', { name: 'Delete' }).click();
-      await hand.answer('Delete');
+      await hand.page.getByRole('button', { name: 'Remove' }).click();
+      await hand.answer('Remove');
     },
   },
   {
@@ -100,7 +100,7 @@ export const ABOUT_PEOPLE: readonly Use[] = [
     act: async (hand) => {
       await hand.click(hand.page.getByRole('button', { name: /^Change project.archive/ }));
       await hand.page.getByRole('dialog').getByLabel('project.archive').selectOption('denied');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
     },
   },
   {
@@ -185,7 +185,7 @@ export const ABOUT_PEOPLE: readonly Use[] = [
     act: async (hand) => {
       await hand.click(hand.page.getByRole('button', { name: /^Edit many@example.com/ }));
       await hand.page.getByRole('dialog').getByLabel('project.archive').selectOption('allowed');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
     },
   },
 ];

@@ -54,37 +54,37 @@ export const OF_THE_SERVICE: readonly Use[] = [
     }),
   ),
   {
-    title: 'Add language',
+    title: 'New language',
     path: '/settings/languages',
-    control: 'button Add language',
+    control: 'button New language',
     kinds: ROOT,
     write: /^POST \/api\/languages$/,
     act: async (hand) => {
-      await hand.press('Add language');
+      await hand.press('New language');
       await hand.fill({ Code: 'sr-latn', 'Own name': 'Srpski', Name: 'Serbian' });
       await hand.answer('Save');
     },
   },
   {
-    title: 'Delete of a language',
+    title: 'Removal of a language',
     path: '/settings/languages',
-    control: 'button Delete: lv',
+    control: 'button Remove: lv',
     kinds: ROOT,
     write: /^DELETE \/api\/languages\/\w+$/,
     act: async (hand) => {
-      await hand.press('Delete: lv');
-      await hand.answer('Delete');
+      await hand.press('Remove: lv');
+      await hand.answer('Remove');
     },
   },
   {
-    title: 'Delete of a brand',
+    title: 'Removal of a brand',
     path: '/brands/pale',
-    control: 'button Delete the brand',
+    control: 'button Remove the brand',
     kinds: ROOT,
     write: /^DELETE \/api\/admin\/brands\/\d+$/,
     act: async (hand) => {
-      await hand.press('Delete the brand');
-      await hand.answer('Delete');
+      await hand.press('Remove the brand');
+      await hand.answer('Remove');
     },
   },
   {
@@ -108,7 +108,7 @@ export const OF_THE_SERVICE: readonly Use[] = [
     act: async (hand) => {
       await hand.press('Add SuperAdmin');
       await hand.page.getByRole('dialog').getByRole('combobox').fill('root@example.com');
-      await hand.answer('Review', 'Apply');
+      await hand.answer('Review', 'Save');
     },
   },
   {

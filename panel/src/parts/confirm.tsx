@@ -22,7 +22,7 @@ export function Confirm({ title, children, action, writing, onConfirm, onClose }
     <Dialog
       title={title}
       onClose={onClose}
-      act={{ label: action ?? common.delete, danger: true, busy: writing.busy, onAct: () => void onConfirm() }}
+      act={{ label: action ?? common.remove, danger: true, busy: writing.busy, onAct: () => void onConfirm() }}
     >
       <p>{children}</p>
       <Problem error={writing.error} />

@@ -22,9 +22,9 @@ export const session = {
   as: (email: string) => `development: ${email}`,
   change: 'change',
   expired: 'Your session has ended',
-  expiredWhy: 'Sign in again to go on. What you typed is kept.',
+  expiredWhy: 'Sign in again to continue. What you typed is kept.',
   again: 'Sign in again',
-  againWaiting: 'Go on in the other tab. If you have closed it, press the button again.',
+  againWaiting: 'Continue in the other tab. If you have closed it, press the button again.',
   popupBlocked: 'The browser has blocked the tab to sign in. Allow pop-ups for this page, then press the button again.',
   roles: {
     superadmin: 'SuperAdmin',

@@ -61,5 +61,5 @@ export const activity = {
   at: 'Time',
   who: 'Who',
   action: 'Action',
-  subject: 'Of what',
+  subject: 'About',
 };

@@ -18,7 +18,7 @@ export const applications: typeof en = {
   startDemo: 'Začít ukázkou',
   fromManifest: 'Z manifestu',
   manifestLabel: 'Manifest',
-  manifestHint: 'YAML nebo JSON. Co by udělal, uvidíte před použitím.',
+  manifestHint: 'YAML nebo JSON. Co by udělal, uvidíte před uložením.',
   empty: 'Zatím žádné aplikace. Aplikace má oprávnění, role a ty, kdo je mají.',
   sort: 'Řadit podle',
   sorts: {

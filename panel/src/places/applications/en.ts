@@ -17,7 +17,7 @@ export const applications = {
   startDemo: 'Start from the demonstration',
   fromManifest: 'From a manifest',
   manifestLabel: 'Manifest',
-  manifestHint: 'YAML or JSON. What it would do is shown before it is applied.',
+  manifestHint: 'YAML or JSON. What it would do is shown before it is saved.',
   empty: 'No applications yet. An application holds permissions, roles and who has them.',
   sort: 'Sort by',
   sorts: {

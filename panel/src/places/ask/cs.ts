@@ -101,7 +101,7 @@ export const ask: typeof en = {
     sentences: {
       'set-override': (level, record) => `Přidat výjimku pro ${record}: dát úroveň ${level}.`,
       'deny-override': (record) => `Přidat výjimku pro ${record}: zakázat.`,
-      'remove-override': (record) => `Smazat výjimku pro ${record}.`,
+      'remove-override': (record) => `Odebrat výjimku pro ${record}.`,
       'give-role': (role) => `Dát roli ${role}.`,
       'take-role': (role) => `Odebrat roli ${role}.`,
       'set-level': (role, permission, level) => `Nechat roli ${role} dávat ${permission} na úrovni ${level}.`,

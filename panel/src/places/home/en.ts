@@ -6,12 +6,12 @@ const count = plural('en');
 export const home = {
   title: shell.places.home,
   mailbox: 'Development mailbox',
-  needs: 'What needs somebody now',
+  needs: 'Needs attention',
   need: {
     failing: 'failed in 24 hours',
     waiting: 'waiting to be sent',
     brands: 'brands that cannot send',
-    provider: 'Identity provider away',
+    provider: 'Identity provider unreachable',
     comparison: 'People not compared with the provider',
     orphans: 'inactive, still with grants',
   },
@@ -21,7 +21,7 @@ export const home = {
     brands: () => '',
     provider: (ago: string | null) => (ago === null ? 'It cannot be reached.' : `Its last event came ${ago}.`),
     comparison: (ago: string | null) => `The last comparison stopped ${ago ?? ''} and changed nothing more.`,
-    orphans: () => 'People who would have it again when they are unblocked.',
+    orphans: () => 'People who would regain their rights when they are unblocked.',
   } satisfies Record<string, (ago: string | null) => string>,
   quiet: 'All quiet.',
   askSomething: 'Ask something.',
@@ -31,7 +31,7 @@ export const home = {
     'Why can Dan not approve invoices?',
   ],
   anyQuestion: 'May somebody do something, and why?',
-  counts: 'What there is',
+  counts: 'In numbers',
   count: {
     applications: (n: number) => count(n, { one: 'application', other: 'applications' }),
     people: (n: number) => count(n, { one: 'person', other: 'people' }),

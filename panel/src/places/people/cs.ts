@@ -96,7 +96,7 @@ export const people: typeof en = {
   rolesChanged: (email) => `Role osoby ${email} jsou změněny.`,
   madeIn: (apps) => `Již změněno: ${apps}. Ostatní nikoli.`,
 
-  addOverride: 'Přidat výjimku',
+  addOverride: 'Nová výjimka',
   overrideWhy: 'Výjimka rozhoduje o jednom záznamu, ať role říkají cokoli.',
   changeOverrideOf: (permission, record) => `Změnit ${permission} na ${record}`,
 

@@ -17,7 +17,7 @@ export const people = {
     everybody: 'All known addresses',
     active: 'People who may be allowed something',
     inactive: 'Blocked here, or deactivated at the identity provider',
-    orphans: 'Inactive people who still hold a role, an override or an administration: they would have it again',
+    orphans: 'Inactive people who still hold a role, an override or an administration: they would regain it',
   },
   sort: 'Order',
   sorts: { none: 'First known first', email: 'By address', lastLoginAt: 'Last login first', createdAt: 'Newest first' },
@@ -54,7 +54,7 @@ export const people = {
   permissions: (n: number) => count(n, { one: `${n} permission`, other: `${n} permissions` }),
   overrides: (n: number) => count(n, { one: `${n} override`, other: `${n} overrides` }),
   moreRoles: (n: number) => `+${n}`,
-  noPermissions: 'No permission without a record.',
+  noPermissions: 'No permissions apart from single records.',
   overrideTitle: 'Different for single records',
   noOverrides: 'No overrides.',
   allOverrides: (n: number) => `All ${n} overrides`,
@@ -91,7 +91,7 @@ export const people = {
   rolesChanged: (email: string) => `The roles of ${email} are changed.`,
   madeIn: (apps: string) => `Already changed: ${apps}. The rest was not.`,
 
-  addOverride: 'Add override',
+  addOverride: 'New override',
   overrideWhy: 'An override decides about one record, whatever the roles say.',
   changeOverrideOf: (permission: string, record: string) => `Change ${permission} on ${record}`,
 

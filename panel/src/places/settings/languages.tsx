@@ -61,10 +61,10 @@ export function Languages() {
           {language.code !== LAST && (
             <Button
               kind="quiet"
-              aria-label={`${common.delete}: ${language.code}`}
+              aria-label={`${common.remove}: ${language.code}`}
               onClick={() => setDeleting(language)}
             >
-              {common.delete}
+              {common.remove}
             </Button>
           )}
         </span>

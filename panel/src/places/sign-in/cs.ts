@@ -154,7 +154,7 @@ export const signIn: typeof en = {
   },
   organizationsWhy: 'Tak, jak jsou u poskytovatele.',
   domain: 'Doména',
-  createOrganization: 'Vytvořit organizaci',
+  createOrganization: 'Nová organizace',
   organizationCreated: 'Organizace je vytvořena.',
   setUpOf: (name) => `Nastavit ${name}`,
   setUpWhy: 'Vytvoří projekt a klienta OpenID Connect pro aplikaci. Lze bezpečně opakovat.',

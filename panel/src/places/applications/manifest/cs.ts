@@ -5,7 +5,7 @@ const count = plural('cs');
 
 export const manifest: typeof en = {
   title: 'Manifest',
-  lead: 'Aplikace jako jeden text. Co tu změníte, je jen návrh, dokud ho nepoužijete.',
+  lead: 'Aplikace jako jeden text. Co tu změníte, je jen návrh, dokud ho neuložíte.',
   editor: 'Manifest jako YAML',
   compare: 'Porovnat s platným stavem',
   prune: 'Odebrat nejmenované',
@@ -43,9 +43,9 @@ export const manifest: typeof en = {
     assignment: 'role osoby',
     override: 'výjimka',
   },
-  apply: 'Použít',
+  save: 'Uložit',
   applying: (done, total) => `${done} z ${total}`,
-  applied: 'Manifest je použit.',
+  applied: 'Manifest je uložen.',
   stale: 'Od tohoto plánu se něco změnilo. Toto je plán pro to, co platí nyní.',
-  readOnly: 'Smíte ho číst. K použití je potřeba úroveň úpravy.',
+  readOnly: 'Smíte ho číst. K uložení je potřeba úroveň úpravy.',
 };

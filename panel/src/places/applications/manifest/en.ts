@@ -4,7 +4,7 @@ const count = plural('en');
 
 export const manifest = {
   title: 'Manifest',
-  lead: 'The application as one text. What you change here is only a draft until you apply it.',
+  lead: 'The application as one text. What you change here is only a draft until you save it.',
   editor: 'Manifest as YAML',
   compare: 'Compare with what is live',
   prune: 'Remove what is not named',
@@ -37,9 +37,9 @@ export const manifest = {
     assignment: 'role of a person',
     override: 'override',
   },
-  apply: 'Apply',
+  save: 'Save',
   applying: (done: number, total: number) => `${done} of ${total}`,
-  applied: 'The manifest is applied.',
+  applied: 'The manifest is saved.',
   stale: 'Something changed since this plan. Here is the plan for what is live now.',
-  readOnly: 'You may read it. Applying needs the level edit.',
+  readOnly: 'You may read it. Saving it needs the level edit.',
 };

@@ -149,7 +149,7 @@ function Apply({ appCode, text, prune, impact, onApplied, again }: Omit<PlanView
       {stale ? <p role="status">{words.stale}</p> : <Problem error={writing.error} />}
       <div className={css.apply}>
         <Button kind="primary" busy={writing.busy} onClick={() => void apply()}>
-          {words.apply}
+          {words.save}
         </Button>
         {progress !== null && (
           <progress

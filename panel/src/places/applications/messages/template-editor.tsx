@@ -118,7 +118,7 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
             {stored !== null && (
               <>
                 <Button kind="quiet" onClick={() => setDeleting(true)}>
-                  {common.delete}
+                  {common.remove}
                 </Button>
                 <Button
                   busy={testing.busy}

@@ -124,7 +124,7 @@ function TypeCard({ type, mayEdit, onEdit, onDelete, onAdd, ...variants }: TypeC
               </Button>
               {!system && (
                 <Button kind="quiet" aria-label={words.deleteType(code)} onClick={onDelete}>
-                  {common.delete}
+                  {common.remove}
                 </Button>
               )}
             </>

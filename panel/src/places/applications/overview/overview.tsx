@@ -79,7 +79,7 @@ function About({ application, onEdit, onDelete }: AboutProps) {
           {onEdit !== null && <Button onClick={onEdit}>{common.edit}</Button>}
           {onDelete !== null && (
             <Button kind="danger" onClick={onDelete}>
-              {common.delete}
+              {common.remove}
             </Button>
           )}
         </span>

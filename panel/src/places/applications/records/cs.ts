@@ -31,11 +31,11 @@ export const records: typeof en = {
   saved: 'Výjimky jsou uloženy.',
   conflict: 'Tyto výjimky mezitím změnil někdo jiný. Vaše volba zůstala.',
   chosen: (n) => count(n, { one: `Vybrána ${n}`, few: `Vybrány ${n}`, other: `Vybráno ${n}` }),
-  deleteChosen: 'Smazat',
+  deleteChosen: 'Odebrat',
   deleteTitle: (n) =>
-    count(n, { one: `Smazat ${n} výjimku`, few: `Smazat ${n} výjimky`, other: `Smazat ${n} výjimek` }),
+    count(n, { one: `Odebrat ${n} výjimku`, few: `Odebrat ${n} výjimky`, other: `Odebrat ${n} výjimek` }),
   deleted: (n) =>
-    count(n, { one: `Smazána ${n} výjimka.`, few: `Smazány ${n} výjimky.`, other: `Smazáno ${n} výjimek.` }),
+    count(n, { one: `Odebrána ${n} výjimka.`, few: `Odebrány ${n} výjimky.`, other: `Odebráno ${n} výjimek.` }),
   tooMany: (n) => `Najednou nejvýše ${n}.`,
   all: 'Všechny záznamy',
   ofRecord: (type, id) => `${type} ${id}`,
@@ -53,8 +53,8 @@ export const records: typeof en = {
   listSearch: 'Adresa umí hledat',
   listSearchHint: 'Přijímá q, cursor a ids. Jinak se zde hledá v prvních 1 000 záznamech.',
   entitySaved: (code) => `Entita ${code} je uložena.`,
-  entityDeleted: (code) => `Entita ${code} je smazána.`,
-  deleteEntity: (code) => `Smazat entitu ${code}`,
+  entityDeleted: (code) => `Entita ${code} je odebrána.`,
+  deleteEntity: (code) => `Odebrat entitu ${code}`,
   noEndpoint: 'žádná',
   itemsFailed: 'Aplikace své záznamy nevypsala. Napište id.',
 };

@@ -40,7 +40,7 @@ export function Entities({ appCode, mayEdit }: ViewProps) {
                   {common.edit}
                 </Button>
                 <Button kind="quiet" aria-label={words.deleteEntity(entity.code)} onClick={() => setDeleting(entity)}>
-                  {common.delete}
+                  {common.remove}
                 </Button>
               </>
             ),
@@ -79,7 +79,7 @@ export function Entities({ appCode, mayEdit }: ViewProps) {
           operation="DELETE /api/applications/{appCode}/entities/{id}"
           input={{ path: { appCode, id: deleting.id } }}
           danger
-          confirm={common.delete}
+          confirm={common.remove}
           done={words.entityDeleted(deleting.code)}
           onClose={() => setDeleting(null)}
         />

@@ -125,7 +125,7 @@ export function Overrides({ appCode, mayEdit, record }: OverridesProps) {
           operation="POST /api/applications/{appCode}/overrides/delete"
           input={{ path, body: { overrides: picked.map(placeOf) } }}
           danger
-          confirm={common.delete}
+          confirm={common.remove}
           done={words.deleted(picked.length)}
           undo={(bound) => restore(appCode, picked, bound, problem.undoStalePartly)}
           onClose={() => setDeleting(false)}
