@@ -17,9 +17,7 @@ beforeAll(async () => {
 }, 120_000);
 
 /** Buttons that open a dialog; the others write at once, or are of a form. */
-const OPENERS = USES.filter(
-  ({ control, title }) => control.startsWith('button ') && !/^(Save|Send|Draft)/.test(title),
-)
+const OPENERS = USES.filter(({ control, title }) => control.startsWith('button ') && !/^(Save|Send|Draft)/.test(title))
   .map(({ path, control }) => ({ path, button: control.slice('button '.length) }))
   .filter(({ path, button }, at, all) => all.findIndex((one) => one.path === path && one.button === button) === at);
 

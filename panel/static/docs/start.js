@@ -48,6 +48,8 @@
     dom_id: '#swagger-ui',
     deepLinking: true,
     filter: true,
+    // Groups are closed: the page would otherwise draw some two hundred operations before the first can be read.
+    docExpansion: 'none',
     tryItOutEnabled: true,
     displayRequestDuration: true,
     defaultModelsExpandDepth: -1,
@@ -99,7 +101,7 @@
           return button;
         }),
       );
-      return 'Whom do you want to be?';
+      return 'Who do you want to be?';
     });
 
   const be = (email) =>

@@ -47,7 +47,8 @@ export const ask = {
     unknownPermission: (app: string, code: string) => `${app} defines no permission ${code}.`,
     unknownType: (app: string, code: string) => `${app} knows no record of kind ${code}.`,
     unknownApp: (code: string) => `There is no application ${code} that you can see.`,
-    unknownUser: (email: string) => `No account: ${email} has never signed in, and no identity provider has reported this person.`,
+    unknownUser: (email: string) =>
+      `No account: ${email} has never signed in, and no identity provider has reported this person.`,
     didYouMean: (code: string) => `Did you mean ${code}?`,
   },
   rules: {
