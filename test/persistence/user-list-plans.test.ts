@@ -6,6 +6,7 @@ import {
   findUserIds,
   findUsersInOrder,
   type PeopleOrder,
+  readRolesOf,
   type UserFilter,
 } from '../../src/persistence/directory/users.ts';
 import { useDatabase } from '../support/databases.ts';
@@ -113,6 +114,19 @@ describe('lists of 100,000 users', () => {
     // At most 2,000 people are examined, or sorted, and each is looked up in a few tables.
     expect(cost.rows).toBeLessThan(20_000);
     const plans = await fixture.database.read((tx) => plansOf(tx, (noting) => list(noting, filter, order)));
+    expect(plans.length).toBeGreaterThan(0);
+    expect(plans.flatMap(scannedTables).filter((table) => GROW.includes(table))).toEqual([]);
+  });
+
+  test('the roles of a page of people in an application are read by indexes, those of nobody else', async () => {
+    // 1 to 200: of application 1 each has the first role but two, and one has the second as well.
+    const ids = Array.from({ length: 200 }, (_, at) => at + 1);
+    const read = async (tx: Tx) => [...(await readRolesOf(tx, ids, 1)).values()].flat().length;
+    const cost = await rowsRead(read);
+    expect(cost.found).toBe(199);
+    // Two rows for each that is found: of who holds it, and of the role.
+    expect(cost.rows).toBeLessThan(3 * cost.found);
+    const plans = await fixture.database.read((tx) => plansOf(tx, read));
     expect(plans.length).toBeGreaterThan(0);
     expect(plans.flatMap(scannedTables).filter((table) => GROW.includes(table))).toEqual([]);
   });
