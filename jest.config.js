@@ -100,6 +100,7 @@ const onBoth = () =>
 const apart = () => [
   project('embedded', onBoth()),
   project('browser', ['browser/*.browser.ts'], { setupFilesAfterEnv: ['<rootDir>/test/browser/again.ts'] }),
+  project('firefox', ['browser/*.firefox.ts']),
   ...['upgrade', 'scale', 'pooler', 'proxies', 'tools'].map((name) => project(name, [`${name}/*.${name}.ts`])),
   project('prometheus', ['observability/*.prometheus.ts']),
 ];
