@@ -37,6 +37,7 @@ const SLOW = [
   'cli/signals',
   'cli/start',
   'clients/frozen',
+  'clients/kept',
   'delivery/auth-first',
   'delivery/crash',
   'delivery/refusals',

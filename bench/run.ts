@@ -15,6 +15,7 @@ import { besideExports } from './scenarios/exports.ts';
 import { followers } from './scenarios/followers.ts';
 import { inbox } from './scenarios/inbox.ts';
 import { isolation } from './scenarios/isolation.ts';
+import { kept } from './scenarios/kept.ts';
 import { ladder } from './scenarios/ladder.ts';
 import { lists } from './scenarios/lists.ts';
 import { manifest } from './scenarios/manifest.ts';
@@ -48,6 +49,7 @@ const SCENARIOS = new Map<string, Scenario>([
   ['dry-runs', dryRuns],
   ['propagation', propagation],
   ['edge', edge],
+  ['kept', kept],
   ['traces', traces],
   ['revokes', revokes],
   ['followers', followers],

@@ -34,7 +34,9 @@ type Error struct {
 	Violations []Violation
 	// Details belong to the reason: of UNKNOWN_CODE the path, and the known code that was probably meant.
 	Details map[string]string
-	cause   error
+	// RequestID is that of the service's log; of notifications alone.
+	RequestID string
+	cause     error
 	// isOwn: this package refuses the question, and nothing was sent.
 	isOwn bool
 }
@@ -61,13 +63,16 @@ func (e *Error) Unwrap() []error {
 	return wrapped
 }
 
+// reasonOf is the name of a status: DEADLINE_EXCEEDED.
+func reasonOf(status codes.Code) string { return code.Code(status).String() }
+
 // toError makes an *Error of what a call of grpc-go ended in; nil stays nil.
 func toError(err error) error {
 	if err == nil {
 		return nil
 	}
 	failure := status.Convert(err)
-	made := &Error{Code: failure.Code(), Reason: code.Code(failure.Code()).String(), Message: failure.Message(), cause: err}
+	made := &Error{Code: failure.Code(), Reason: reasonOf(failure.Code()), Message: failure.Message(), cause: err}
 	for _, detail := range failure.Details() {
 		switch about := detail.(type) {
 		case *errdetails.ErrorInfo:

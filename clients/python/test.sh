@@ -29,12 +29,15 @@ ln -s "$root" "$work/empty/usher"
 (cd "$work/empty" && fresh/bin/python -c 'import usher_client; usher_client.Usher("127.0.0.1:1").close()')
 cd "$work"
 "$work/venv/bin/mypy" --config-file "$here/pyproject.toml" -p usher_client
+"$work/venv/bin/mypy" --config-file "$here/pyproject.toml" tests/test_rest.py
 
 mkdir data
 start service
 USHER_KEY=$(cat "$work/data/internal-api-key")
-export USHER_KEY
+USHER_TOKEN=$(DATA_DIR="$work/data" node "$root/src/main.ts" token admin@example.com)
+USHER_URL=$(address service rest)
+export USHER_KEY USHER_TOKEN USHER_URL
 grpc=$(address service grpc)
 USHER_GRPC=$grpc "$work/venv/bin/pytest" --quiet -p no:cacheprovider tests
 start edge --upstream "$grpc"
-USHER_GRPC=$(address edge grpc) "$work/venv/bin/pytest" --quiet -p no:cacheprovider tests
+USHER_GRPC=$(address edge grpc) "$work/venv/bin/pytest" --quiet -p no:cacheprovider --ignore tests/test_rest.py tests

@@ -29,6 +29,7 @@ await build({
         /^@connectrpc\//,
         /^@opentelemetry\/api/,
         /^lru-cache/,
+        /^openapi-fetch/,
       ],
       output: { entryFileNames: '[name].js', chunkFileNames: 'shared/[name]-[hash].js' },
     },

@@ -1,6 +1,7 @@
 // What the README says, asked of a service with the demonstration by the package as it is installed.
 import assert from 'node:assert/strict';
-import { createUsher, DeniedError, UnavailableError } from '@usher-service/client';
+import { createNotifier, createUsher, DeniedError, UnavailableError } from '@usher-service/client';
+import { createAdmin } from '@usher-service/client/admin';
 import { connectTransport } from '@usher-service/client/connect';
 import { createLocalUsher } from '@usher-service/client/local';
 import { createFakeUsher } from '@usher-service/client/testing';
@@ -41,6 +42,29 @@ const tests = {
     assert.equal((await usher.check(question)).allowed, true);
     assert.equal(usher.peek(question)?.revision, usher.revision);
     usher.close();
+  },
+  'a backend sends, and administers': async () => {
+    const { notify } = createNotifier({ url, key });
+    const order = {
+      app: 'atelier',
+      to: ['ben@example.com'],
+      subject: 'Drawings',
+      body: 'They are ready.',
+      idempotencyKey: 'drawings-17',
+    };
+    assert.deepEqual(await notify(order), await notify(order));
+    const admin = createAdmin({ url, key });
+    const path = { appCode: 'atelier' };
+    const { data: manifest } = await admin.GET('/api/applications/{appCode}/manifest', { params: { path } });
+    const { data: plan } = await admin.POST('/api/manifests/apply', {
+      params: { query: { dryRun: true } },
+      body: manifest,
+    });
+    assert.equal(plan.summary.change, 0);
+    await assert.rejects(
+      admin.GET('/api/applications/{appCode}', { params: { path: { appCode: 'nowhere' } } }),
+      DeniedError,
+    );
   },
   'trouble is false, and an error': async () => {
     const usher = createUsher({ address: '127.0.0.1:1', key, deadlineMs: 300, log: quiet });

@@ -25,10 +25,13 @@ import { requirePermission } from '@usher-service/client/express';
 import { createLocalUsher } from '@usher-service/client/local';
 
 const decision: Promise<Decision> = createUsher({ address: 'localhost:1' }).check({ email: 'a@b.example', app: 'a', permission: 'p' });
+import { createAdmin } from '@usher-service/client/admin';
+
+const people: Promise<string[]> = createAdmin({ url: 'http://localhost:1', key: 'k' }).GET('/api/users').then(({ data }) => data.map((one) => one.email));
 // @ts-expect-error: a question has a permission
 void createLocalUsher({ address: 'localhost:1' }).peek({ email: 'a@b.example', app: 'a' });
 void createUsher({ transport: connectTransport({ url: 'http://localhost:1' }), batch: false });
-export { decision, requirePermission };
+export { decision, people, requirePermission };
 TYPES
 node "$root/node_modules/typescript/bin/tsc" --noEmit --strict --skipLibCheck --module nodenext --target es2023 --types '' types.ts
 

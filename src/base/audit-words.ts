@@ -30,6 +30,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'manifest.listed': 'Steps of the manifest',
   'notification.sent': 'Notification sent',
   'notification.retried': 'Notification sent again',
+  'notification.cancelled': 'Notification taken back',
   'notification_provider.set_up': 'Notification provider set up',
   'notification_provider.activated': 'Notification provider activated',
   'notification_type.created': 'Notification type created',

@@ -7,9 +7,10 @@ import type { ChannelName } from '../base/channels.ts';
 import type { Tx } from '../persistence/database.ts';
 import type { WrittenDelivery } from '../persistence/delivery/batch.ts';
 import { type BrandFilter, insertDeliveries, requeueFailed, writtenContent } from '../persistence/delivery/enqueue.ts';
+import { type TakenBack, takeBackOf } from '../persistence/delivery/take-back.ts';
 import { type Caused, CHANNELS, type ContentOf } from './channels.ts';
 
-export type { WrittenDelivery };
+export type { TakenBack, WrittenDelivery };
 
 /** One notification by one channel; at most one for each channel. */
 export interface NewDelivery<Name extends ChannelName> {
@@ -51,6 +52,14 @@ export async function requeue(
   brand: BrandFilter | null = null,
 ): Promise<number[]> {
   return await requeueFailed(tx, notifications, brand);
+}
+
+/**
+ * Takes back the deliveries of notifications that have not left; with `withdraw` unread ones leave the inbox, too. What a worker has
+ * claimed leaves now or never.
+ */
+export async function takeBack(tx: Tx, notifications: readonly number[], withdraw: boolean): Promise<TakenBack> {
+  return await takeBackOf(tx, notifications, withdraw);
 }
 
 /**

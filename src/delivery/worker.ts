@@ -12,6 +12,7 @@ import { inCaused, SpanKind, sampledTrace } from '../base/tracing.ts';
 import { sleep, within } from '../base/wait.ts';
 import type { Database } from '../persistence/database.ts';
 import { claimDue, readPresent, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
+import { CANCELLED } from '../persistence/delivery/settle.ts';
 import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { MAX_ATTEMPTS } from './backoff.ts';
 import { type Caused, CHANNELS } from './channels.ts';
@@ -239,6 +240,7 @@ export class DeliveryWorker {
       this.#parts.log.warn({ err: error, deliveryId: held.id }, 'reading a delivery failed; postponed');
       return postponed(held, UNREAD_MS);
     }
+    if (held.cancelled) return failed(CANCELLED, { attempted: false });
     // Users who were deactivated after the claim receive nothing.
     if (!held.active) return failed('user_inactive', { attempted: false });
     if (held.expired || held.attempts > MAX_ATTEMPTS) return failed('expired', { attempted: false });

@@ -165,13 +165,13 @@ export class Engine {
    * As `peek`, of a question that its caller keeps to ask it again: the facts found are held with it. Null also for unknown codes:
    * `check` counts and refuses them.
    */
-  peekKept(kept: KeptQuestion): Decision | null {
+  peekKept(kept: KeptQuestion, now = this.#now): Decision | null {
     const { question, held } = kept;
-    if (held !== null && this.#grounds.isValid(held, this.#now)) {
+    if (held !== null && this.#grounds.isValid(held, now)) {
       this.counters.decisionHits++;
       return decidedBy(held);
     }
-    const grounds = this.#grounds.find(question, this.#now, Number.POSITIVE_INFINITY);
+    const grounds = this.#grounds.find(question, now, Number.POSITIVE_INFINITY);
     kept.held = grounds === null ? null : holdFacts(question, grounds);
     return grounds === null || kept.held === null
       ? null

@@ -17,6 +17,7 @@ import { Preferences } from './preferences.ts';
 import { Renderer } from './render.ts';
 import { Sends } from './send.ts';
 import { InboxStreams } from './stream.ts';
+import { TakeBacks } from './take-back.ts';
 import { type SendByBrand, TemplateTests, type TestLimit } from './template-tests.ts';
 import { Templates } from './templates.ts';
 import { NotificationTypes } from './types.ts';
@@ -59,6 +60,7 @@ export function buildNotifications(options: NotificationsOptions) {
       notificationPreferences: new Preferences(database),
       sends: new Sends({ database, renderer, budget, unsubscriptions, turns, allowHttp, arrived, ring: bell.ring }),
       sendLog: new SendLog(database, bell.ring),
+      takeBacks: new TakeBacks(database, arrived),
       allSends: new AllSends(database, clock, bell.ring),
       inbox: new Inbox(database, arrived),
       inboxStreams,

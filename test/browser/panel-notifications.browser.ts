@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
+import { until } from '../delivery/rows.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
@@ -166,6 +167,59 @@ describe('notifications in the panel', () => {
     await close();
   }, 60_000);
 
+  test('what has not left is taken back: after a send, of one notification, and of all that wait', async () => {
+    smtp.fault = { at: 'rcpt', code: 451, words: '4.3.0 later' };
+    const { page, go, complaints, close } = await openPanel(browser, usher, { as: 'nora@example.com' });
+    await go('/notifications/send?app=billing');
+    await page.getByLabel('Subject').fill('Oops');
+    await page.getByLabel('Recipients').fill('t1@example.com t2@example.com');
+    await page.getByRole('button', { name: 'Send to 2 people' }).click();
+    await page.getByText('Sent to 2 people.').waitFor();
+    // Each was tried, and waits for the next attempt.
+    await until(
+      async () => (await root.get('/api/admin/notifications?status=queued')).body.data,
+      (all: { deliveries: { status: string; attempts: number }[] }[]) =>
+        all.length === 2 && all.every(({ deliveries: [mail] }) => mail?.status === 'queued' && mail.attempts > 0),
+    );
+    await page.getByRole('button', { name: 'Take back' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Take back what has not left' });
+    await dialog.getByText('2 notifications').waitFor();
+    expect(await axeFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Take back' }).click();
+    await dialog.getByText('2 deliveries taken back.').waitFor();
+    await dialog.getByText('2 unread items taken out of inboxes.').waitFor();
+    expect(await axeFaults(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    expect(await dialog.count()).toBe(0);
+
+    await send('billing', ['t3@example.com', 't4@example.com']);
+    await go('/notifications?status=queued');
+    await page.getByRole('link', { name: 't3@example.com' }).click();
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await dialog.getByLabel('Out of the inbox, too').uncheck();
+    await dialog.getByRole('button', { name: 'Take back' }).click();
+    await dialog
+      .getByText(/taken back\.|being handed over/)
+      .first()
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('Somebody took back what had not left.').first().waitFor();
+    expect(await page.getByText('has delivered it').count()).toBe(0);
+
+    await go('/notifications');
+    await page.getByRole('button', { name: 'Take back what waits' }).click();
+    await dialog.getByText('1 notification', { exact: true }).waitFor();
+    await dialog.getByRole('button', { name: 'Take back' }).click();
+    await dialog
+      .getByText(/taken back\.|being handed over/)
+      .first()
+      .waitFor();
+    await page.keyboard.press('Escape');
+    smtp.fault = null;
+    expect(complaints).toEqual([]);
+    await close();
+  }, 60_000);
+
   test('somebody is sent one by keyboard, and finds it in their inbox', async () => {
     const { page, go, complaints, close } = await openPanel(browser, usher, { as: 'nora@example.com' });
     await go('/notifications/send');
@@ -193,7 +247,7 @@ describe('notifications in the panel', () => {
     await go('/notifications');
     expect(await rows(page).filter({ hasText: 'billing' }).count()).toBeGreaterThan(1);
     expect(await rows(page).filter({ hasText: 'shop' }).count()).toBe(0);
-    for (const name of ['Send', 'Retry what failed']) {
+    for (const name of ['Send', 'Retry what failed', 'Take back what waits']) {
       expect(await page.getByText(name, { exact: true }).count()).toBe(0);
     }
     await go('/notifications/send');

@@ -3,10 +3,6 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CONFIG_CHECKS } from '../../src/app/config-checks.ts';
-import { demonstrate } from '../../src/app/demo.ts';
-import { examine } from '../../src/app/doctor/doctor.ts';
-import { LOCAL } from '../../src/app/local.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Io, Serve } from '../../src/cli/io.ts';
 import { run } from '../../src/cli/program.ts';
@@ -48,11 +44,12 @@ export async function usher(argv: readonly string[], around: Around = {}): Promi
     stderr: output('stderr'),
     stopped: () => Promise.resolve('SIGTERM'),
     onHangUp: () => undefined,
-    demo: demonstrate,
-    doctor: examine,
+    // As main.ts does: each is loaded where a command needs it, which is a second less for the tests of all others.
+    demo: async (options) => (await import('../../src/app/demo.ts')).demonstrate(options),
+    doctor: async (options) => (await import('../../src/app/doctor/doctor.ts')).examine(options),
     serve: around.serve ?? (() => Promise.reject(new Error('serve was not expected'))),
-    local: () => Promise.resolve(LOCAL),
-    configChecks: () => Promise.resolve(CONFIG_CHECKS),
+    local: async () => (await import('../../src/app/local.ts')).LOCAL,
+    configChecks: async () => (await import('../../src/app/config-checks.ts')).CONFIG_CHECKS,
     version: '1.2.3',
     clock: systemClock,
   };
@@ -111,7 +108,7 @@ export interface RunningService {
 }
 
 /**
- * Starts `usher serve` on a new embedded database, as a development start, and waits until it is ready. `root` as for
+ * Starts `usher serve` on an empty embedded database, as a development start, and waits until it is ready. `root` as for
  * `usherProcess`; `onOutput` is told what it prints; `npm` starts it by `npm start`, in a process group of its own.
  */
 export async function startService(
@@ -123,6 +120,9 @@ export async function startService(
   }: { root?: string; onOutput?: (text: string) => void; npm?: boolean } = {},
 ): Promise<RunningService> {
   const dataDir = mkdtempSync(join(tmpdir(), 'usher-cli-'));
+  const isElsewhere = ['DATA_DIR', 'DATABASE_URL', 'UPSTREAM_ADDRESS'].some((key) => env[key] !== undefined);
+  // Another version makes its own database, and what npm starts is started as a user does.
+  if (root === ROOT && !npm && !isElsewhere) await (await import('../support/databases.ts')).copyEmbedded(dataDir);
   const [file, argv] = npm ? ['npm', ['start']] : [process.execPath, [join(root, MAIN), 'serve']];
   const child = spawn(file, argv, {
     cwd: root,

@@ -10,7 +10,15 @@ const LIMITS = {
 let ids = 0;
 function held(lane: string, id = ++ids, attempts = 1): Held {
   const channel = lane.startsWith('push:') ? 'push' : 'email';
-  const rest = { notificationId: id, brandId: null, content: {}, personId: 1, active: true, expired: false };
+  const rest = {
+    notificationId: id,
+    brandId: null,
+    content: {},
+    personId: 1,
+    active: true,
+    expired: false,
+    cancelled: false,
+  };
   return { id, lane, channel, attempts, ...rest, pushDone: [], createdAt: new Date(0), targets: [], claimedAt: 0 };
 }
 

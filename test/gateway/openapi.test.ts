@@ -55,6 +55,44 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  test('says to generators of clients what a number, a flag and a body are', () => {
+    const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+    const parameters = operations.flatMap((operation) => operation.parameters) as {
+      name: string;
+      in: string;
+      schema: { type?: string; enum?: unknown[]; minimum?: number; maximum?: number };
+    }[];
+    const inQuery = parameters.filter((one) => one.in === 'query');
+    expect(inQuery.filter(({ schema }) => schema.type === 'boolean').length).toBeGreaterThan(20);
+    expect(inQuery.filter(({ schema }) => schema.enum?.includes('true') === true)).toEqual([]);
+    for (const name of ['limit', 'hours']) {
+      const numbers = inQuery.filter((one) => one.name === name);
+      expect(numbers.length).toBeGreaterThan(0);
+      for (const { schema } of numbers) {
+        expect(schema).toMatchObject({ type: 'integer', minimum: 1, maximum: expect.any(Number) });
+        expect(schema.enum).toBeUndefined();
+      }
+    }
+    // Lenient by intent (docs/reference/http.md#bodies): AuthZEN, a browser's subscription, and what a provider sends.
+    const lenient = /^(?:evaluate|evaluateAll|search\w+|subscribeToPushes|receive\w+|sendProviderEmail)$/;
+    const closed = operations.filter(({ operationId, requestBody }) => {
+      const content = requestBody?.content as Record<string, { schema: Record<string, unknown> }> | undefined;
+      const { type, $ref, additionalProperties } = content?.['application/json']?.schema ?? {};
+      if (lenient.test(operationId) || (type !== 'object' && $ref === undefined)) return false;
+      const schema = typeof $ref === 'string' ? (resolve($ref) as Record<string, unknown>) : { additionalProperties };
+      expect([operationId, schema.additionalProperties]).toEqual([operationId, false]);
+      return true;
+    });
+    expect(closed.length).toBeGreaterThan(40);
+    for (const { requestBody, responses } of operations) {
+      for (const part of [requestBody, ...Object.values(responses)]) {
+        const media = Object.keys((part?.content ?? {}) as object);
+        if (media.includes('application/json')) expect(media[0]).toBe('application/json');
+      }
+    }
+    expect(JSON.stringify(document).match(/"dependentRequired"/g)?.length).toBeGreaterThan(5);
+  });
+
   test('the OpenAPI document is valid 3.1, with resolving references and path parameters', () => {
     expect(document).toMatchObject({
       openapi: '3.1.0',

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, type KyselyPlugin, type RootOperationNode, sql } from 'kysely';
 import { isTypeInUse } from '../../src/persistence/catalog/notification-types.ts';
 import type { Tx } from '../../src/persistence/database.ts';
+import { takeBackOf } from '../../src/persistence/delivery/take-back.ts';
 import { PARTITION_IDS } from '../../src/persistence/migrations/partitioned.ts';
 import { findFailed, listAllSends } from '../../src/persistence/notifications/all-sends.ts';
 import {
@@ -13,7 +14,7 @@ import {
   markRead,
   newestIn,
 } from '../../src/persistence/notifications/inbox.ts';
-import { listLog } from '../../src/persistence/notifications/log.ts';
+import { findWaiting, listLog } from '../../src/persistence/notifications/log.ts';
 import {
   countByStatus,
   countOutcomes,
@@ -205,6 +206,17 @@ describe.each([1, 5])('inbox and log with 40,000 notifications of 400 people in 
       (tx) => countByStatus(tx, [app], place(39_000)),
       /^notification_log$/,
     ],
+    [
+      'what can be taken back',
+      (tx) => findWaiting(tx, app, { type: null, email: null }, 1000),
+      /^notification_(log_status|unsent)$/,
+    ],
+    [
+      'what can be taken back, of a type and a person',
+      (tx) => findWaiting(tx, app, { type: 'generic', email }, 1000),
+      /^notification_(inbox|log_status|unsent|type_.*)$/,
+    ],
+    ['taking back', (tx) => takeBackOf(tx, [place(7), place(39_000)], true), /^(notification_pkey|delivery_.*)$/],
     ['the oldest that waits', (tx) => oldestQueued(tx, [app]), /^notification_log_status$/],
     ['the oldest that waits, of all applications', (tx) => oldestQueued(tx, null), /^notification_unsent$/],
     [

@@ -18,6 +18,7 @@ const TRIGGERS_BEFORE = `
   create trigger audit_pseudonyms_only before update on audit for each row execute function audit_takes_pseudonyms();
   create trigger notification_takes_deliveries after delete on notification
     referencing old table as gone for each statement execute function take_deliveries_of_notification();
+  alter table delivery validate constraint delivery_status_check;
   delete from mikro_orm_migrations where name = '0015-partitions'`;
 const INSERT = `insert into audit (actor, action, subject) values ('system', 'test.made', $1) returning id::text as id`;
 

@@ -46,7 +46,7 @@ export interface TestStorage {
 export async function createStorage(kind: Kind): Promise<TestStorage> {
   const postgres = kind === 'postgresql' ? await createDatabase() : undefined;
   const dataDir = join(templates(), randomUUID());
-  if (postgres === undefined) cpSync(await embeddedTemplate(), dataDir, { recursive: true });
+  if (postgres === undefined) await copyEmbedded(dataDir);
   const url = postgres?.url ?? null;
   const opened = new Set<Database>();
   return {
@@ -67,6 +67,11 @@ export async function createStorage(kind: Kind): Promise<TestStorage> {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Puts a migrated, empty embedded database into a data directory, for a service that need not make it: half of what a start costs. */
+export async function copyEmbedded(dataDir: string): Promise<void> {
+  cpSync(await embeddedTemplate(), dataDir, { recursive: true });
 }
 
 /** A storage that the whole suite shares, and its database, open. Valid inside tests and hooks. */

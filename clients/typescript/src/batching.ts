@@ -4,15 +4,20 @@ import { InvalidQuestionError } from './errors.ts';
 import { type CheckFields, MOST } from './questions.ts';
 import type { Decision } from './types.ts';
 
-interface Waiting {
+/** A question, with its message where that was written before. */
+export interface Written {
   readonly question: CheckFields;
+  readonly bytes: Uint8Array | null;
+}
+
+interface Waiting extends Written {
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
 }
 
 export interface Askers {
-  one(question: CheckFields): Promise<Decision>;
-  many(questions: readonly CheckFields[]): Promise<readonly Decision[]>;
+  one(written: Written): Promise<Decision>;
+  many(written: readonly Written[]): Promise<readonly Decision[]>;
 }
 
 export class Batching {
@@ -23,9 +28,9 @@ export class Batching {
     this.#askers = askers;
   }
 
-  check(question: CheckFields): Promise<Decision> {
+  check(question: CheckFields, bytes: Uint8Array | null = null): Promise<Decision> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ question, resolve, reject });
+      this.#waiting.push({ question, bytes, resolve, reject });
       if (this.#waiting.length === 1) setImmediate(() => this.#send());
       else if (this.#waiting.length === MOST) this.#send();
     });
@@ -38,13 +43,13 @@ export class Batching {
     else for (const waiting of batch) this.#sendOne(waiting);
   }
 
-  #sendOne({ question, resolve, reject }: Waiting): void {
-    this.#askers.one(question).then(resolve, reject);
+  #sendOne(waiting: Waiting): void {
+    this.#askers.one(waiting).then(waiting.resolve, waiting.reject);
   }
 
   async #sendMany(batch: readonly Waiting[]): Promise<void> {
     try {
-      const decisions = await this.#askers.many(batch.map(({ question }) => question));
+      const decisions = await this.#askers.many(batch);
       batch.forEach(({ resolve, reject }, index) => {
         const decision = decisions[index];
         if (decision === undefined) reject(new Error('an answer is missing'));

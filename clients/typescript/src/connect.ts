@@ -3,7 +3,13 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import {
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf';
 import { Code, ConnectError, type Transport as Wire } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.ts';
@@ -92,6 +98,15 @@ class ConnectHttp implements Transport {
         await pause(wait, undefined, { signal });
       }
     }
+  }
+
+  /** Connect writes each message itself. */
+  async written<M extends DescMethodUnary>(
+    method: M,
+    bytes: Uint8Array,
+    options?: AskOptions,
+  ): Promise<MessageShape<M['output']>> {
+    return await this.unary(method, fromBinary(method.input, bytes) as MessageInitShape<M['input']>, options);
   }
 
   async *stream<M extends DescMethodServerStreaming>(

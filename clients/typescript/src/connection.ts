@@ -101,11 +101,19 @@ export class Connection implements Transport {
   unary<M extends DescMethodUnary>(
     method: M,
     request: Init<M>,
+    options?: AskOptions,
+  ): Promise<MessageShape<M['output']>> {
+    return this.written(method, encoded(method.input, request), options);
+  }
+
+  written<M extends DescMethodUnary>(
+    method: M,
+    bytes: Uint8Array,
     { deadlineMs = this.#deadlineMs, signal }: AskOptions = {},
   ): Promise<MessageShape<M['output']>> {
-    if (deadlineMs !== undefined) return this.#call(method, request, deadlineMs, signal);
-    if (this.#beginning.isOver) return this.#call(method, request, DEADLINE_MS, signal);
-    return this.firstDeadline(signal).then((ms) => this.#call(method, request, ms, signal));
+    if (deadlineMs !== undefined) return this.#call(method, bytes, deadlineMs, signal);
+    if (this.#beginning.isOver) return this.#call(method, bytes, DEADLINE_MS, signal);
+    return this.firstDeadline(signal).then((ms) => this.#call(method, bytes, ms, signal));
   }
 
   /** Milliseconds for a call, once it is known whether there is a connection: one that is refused is trouble, and no time to connect. */
@@ -134,7 +142,7 @@ export class Connection implements Transport {
 
   #call<M extends DescMethodUnary>(
     method: M,
-    request: Init<M>,
+    message: Uint8Array,
     deadlineMs: number,
     signal: AbortSignal | undefined,
   ): Promise<MessageShape<M['output']>> {
@@ -146,9 +154,9 @@ export class Connection implements Transport {
       const abort = () => call.cancel();
       const call = this.#client.makeUnaryRequest(
         pathOf(method),
-        (message: Init<M>) => encoded(method.input, message),
+        asBuffer,
         (bytes: Buffer) => fromBinary(method.output, bytes) as MessageShape<M['output']>,
-        request,
+        message,
         this.#metadata,
         { deadline: Date.now() + deadlineMs },
         (error, response) => {
@@ -207,6 +215,11 @@ function pathOf({ parent, name }: DescMethod): string {
   return `/${parent.typeName}/${name}`;
 }
 
-function encoded<D extends DescMessage>(schema: D, message: MessageInitShape<D>): Buffer {
-  return Buffer.from(toBinary(schema, create(schema, message)));
+export function encoded<D extends DescMessage>(schema: D, message: MessageInitShape<D>): Buffer {
+  return asBuffer(toBinary(schema, create(schema, message)));
+}
+
+/** The same bytes, as grpc-js takes them. */
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -7,8 +7,9 @@ export {
   UsherError,
   type Violation,
 } from './errors.ts';
+export type { KeepOptions, KeptCall, KeptQuestion } from './kept.ts';
 export { createNotifier, type Notification, type Notifier, type NotifierOptions } from './notify.ts';
-export { createUsher, type UsherOptions } from './remote.ts';
+export { createUsher, type KeepingUsher, type UsherOptions } from './remote.ts';
 export type {
   Allowed,
   AskOptions,

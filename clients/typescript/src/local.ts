@@ -19,12 +19,15 @@ import { remoteFacts } from '../../../src/upstream/remote-facts.ts';
 import { type Connection, type ConnectionOptions, connectionTo } from './connection.ts';
 import { UnavailableError } from './errors.ts';
 import type { Faults, Members, Shape } from './faults.ts';
+import { type KeepOptions, type KeptQuestion, type NothingOf, readKeep } from './kept.ts';
 import { engineError } from './local-errors.ts';
+import { KeptQuestions } from './local-kept.ts';
 import { decisionOf, heldOf, levelOf, sourceOf } from './messages.ts';
 import {
   type CheckFields,
   readBatch,
   readBulk,
+  readCheck,
   readCheckForEngine,
   readSubject,
   requireWellFormed,
@@ -78,6 +81,14 @@ export interface LocalUsher extends Usher {
    * word from the service is older than `maxStalenessMs`.
    */
   peek(question: Question): Decision | undefined;
+  /**
+   * Keeps a question to ask it again and again: `const may = usher.keep(question); … if (may())`. Its facts are read at once, and
+   * again as soon as they have changed. Throws InvalidQuestionError where the question is wrong.
+   */
+  keep<Choice extends 'throw' | 'undefined' = 'throw'>(
+    question: Question,
+    options?: KeepOptions<Choice>,
+  ): KeptQuestion<NothingOf<Choice>>;
   /** The revision that answers given now are true of. */
   readonly revision: string;
   /** Milliseconds since what is known here was known to be the newest. */
@@ -130,6 +141,7 @@ class LocalEngine implements LocalUsher {
   #isBegun = false;
   readonly #log: Log;
   readonly #ready: Promise<void>;
+  readonly #kept: KeptQuestions;
   /** The wall clock less the monotonic one when the newest log was asked for: a machine that slept has another. */
   #offset = wallOffset();
   #closed = false;
@@ -161,6 +173,14 @@ class LocalEngine implements LocalUsher {
       },
     });
     this.#answers = answersOf(this.#engine);
+    this.#kept = new KeptQuestions({
+      engine: this.#engine,
+      clock,
+      maxStalenessMs,
+      offset: () => this.#offset,
+      checkStaleness: () => this.#checkStaleness(),
+      errorOf: (error) => engineError(withCallerPath(error, PATHS)),
+    });
     this.#ready = this.#start();
     // Whoever asks is told.
     this.#ready.catch(() => undefined);
@@ -213,6 +233,18 @@ class LocalEngine implements LocalUsher {
       requireWellFormed(fields);
       throw engineError(withCallerPath(error, PATHS));
     }
+  }
+
+  keep<Choice extends 'throw' | 'undefined' = 'throw'>(
+    question: Question,
+    options?: KeepOptions<Choice>,
+  ): KeptQuestion<NothingOf<Choice>> {
+    const fields = readCheck(question);
+    const throws = readKeep(options);
+    const load = (given?: AskOptions) => this.#ask('check', fresh(fields, given ?? {}), given ?? {});
+    const kept = this.#kept.keep({ asked: askedIn(fields), level: fields.accessLevel, throws, load });
+    // Without the choice it throws instead.
+    return kept as KeptQuestion<NothingOf<Choice>>;
   }
 
   async check(question: Question, given?: AskOptions): Promise<Decision> {
@@ -280,6 +312,7 @@ class LocalEngine implements LocalUsher {
 
   close(): void {
     this.#closed = true;
+    this.#kept.close();
     this.#remote.close();
     this.#link.close();
     this.#engine.close().catch((error: unknown) => this.#log.warn(`usher: the engine did not close: ${String(error)}`));
@@ -345,6 +378,15 @@ class LocalEngine implements LocalUsher {
         return window;
       },
     };
+  }
+}
+
+/** Null for a question that is denied without data. Throws InvalidQuestionError. */
+function askedIn(fields: CheckFields) {
+  try {
+    return readQuestion(fields, PROTO_FIELDS);
+  } catch (error) {
+    throw engineError(withCallerPath(error, PATHS));
   }
 }
 

@@ -1,11 +1,19 @@
 /** Asks a service or an edge over gRPC. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { PermissionService } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
-import { Batching } from './batching.ts';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import {
+  BatchCheckRequestSchema,
+  type BatchCheckResponse,
+  CheckRequestSchema,
+  PermissionService,
+} from '../../../src/gen/usher/permission/v1/permission_pb.ts';
+import { Batching, type Written } from './batching.ts';
 import { type ConnectionOptions, connectionTo } from './connection.ts';
 import { InvalidQuestionError, UnavailableError } from './errors.ts';
 import type { Faults, Members, Shape } from './faults.ts';
+import { type KeepOptions, type KeptCall, keptCall, type NothingOf } from './kept.ts';
 import { decisionOf, explanationOf, heldOf, isAll, levelOf, sourceOf } from './messages.ts';
 import {
   type CheckFields,
@@ -56,6 +64,18 @@ interface AskerOptions {
 /** Over gRPC to an address, or by another transport: `connectTransport` of `@usher-service/client/connect`. */
 export type UsherOptions = AskerOptions & (ConnectionOptions | { readonly transport: Transport });
 
+/** The questions of a service or an edge. */
+export interface KeepingUsher extends Usher {
+  /**
+   * Keeps a question to ask it again and again: `const may = usher.keep(question); … if (await may())`. What is sent is written once;
+   * each answer is the service's own. Throws InvalidQuestionError where the question is wrong.
+   */
+  keep<Choice extends 'throw' | 'undefined' = 'throw'>(
+    question: Question,
+    options?: KeepOptions<Choice>,
+  ): KeptCall<NothingOf<Choice>>;
+}
+
 const SHAPE: Shape = {
   name: 'what a client is made with',
   members: [...CONNECTION_MEMBERS, 'transport', 'batch', 'log'],
@@ -66,7 +86,7 @@ const SHAPE: Shape = {
  * The questions of a service or an edge. Make one for the whole process: it holds one connection. Throws InvalidQuestionError for
  * options that it does not know or cannot read.
  */
-export function createUsher(options: UsherOptions): Usher {
+export function createUsher(options: UsherOptions): KeepingUsher {
   return readSettings(options, 'options', SHAPE, (members, faults) => {
     const settings = { batch: readBoolean(members, 'batch', faults), log: readLog(members, faults) };
     return new RemoteUsher(transportOf(members, faults), settings);
@@ -90,7 +110,7 @@ function transportOf(members: Members, faults: Faults): Transport {
 
 const { method } = PermissionService;
 
-export class RemoteUsher implements Usher {
+export class RemoteUsher implements KeepingUsher {
   readonly #transport: Transport;
   readonly #batching: Batching | null;
   readonly #log: Log;
@@ -99,8 +119,8 @@ export class RemoteUsher implements Usher {
     this.#transport = transport;
     this.#log = log;
     const askers = {
-      one: (fields: CheckFields) => this.#check(fields, NO_OPTIONS),
-      many: (checks: readonly CheckFields[]) => this.#batchCheck(checks, NO_OPTIONS),
+      one: ({ question, bytes }: Written) => this.#checkWritten(question, bytes),
+      many: (written: readonly Written[]) => this.#batchWritten(written),
     };
     this.#batching = batch ? new Batching(askers) : null;
   }
@@ -113,6 +133,25 @@ export class RemoteUsher implements Usher {
 
   async allowed(question: Question, options?: AskOptions): Promise<boolean> {
     return await orDenied(() => this.check(question, options), question, this.#log);
+  }
+
+  keep<Choice extends 'throw' | 'undefined' = 'throw'>(
+    question: Question,
+    options?: KeepOptions<Choice>,
+  ): KeptCall<NothingOf<Choice>> {
+    const fields = readCheck(question);
+    const bytes = messageOf(fields);
+    const ask = () => this.#batching?.check(fields, bytes) ?? this.#checkWritten(fields, bytes);
+    return keptCall(ask, (given) => this.ready(given), options);
+  }
+
+  /** `bytes` is the message of the question, where that was written before. */
+  #checkWritten(fields: CheckFields, bytes: Uint8Array | null): Promise<Decision> {
+    if (bytes === null) return this.#check(fields, NO_OPTIONS);
+    return inSpan('check', fields.app, async () => {
+      const answer = await this.#transport.written(method.check, bytes);
+      return decisionOf(answer, answer.revision);
+    });
   }
 
   #check(fields: CheckFields, options: AskOptions): Promise<Decision> {
@@ -139,9 +178,21 @@ export class RemoteUsher implements Usher {
   #batchCheck(checks: readonly CheckFields[], options: AskOptions): Promise<readonly Decision[]> {
     return inSpan('batchCheck', checks[0]?.app ?? '', async () => {
       const request = { checks: [...checks], minRevision: options.minRevision ?? '' };
-      const { results, revision } = await this.#transport.unary(method.batchCheck, request, options);
-      if (results.length !== checks.length) throw new Error('the answers do not match the questions');
-      return results.map((result) => decisionOf(result, revision));
+      return decisionsOf(await this.#transport.unary(method.batchCheck, request, options), checks.length);
+    });
+  }
+
+  /** The same as `#batchCheck`, with what was written before as it is. */
+  #batchWritten(written: readonly Written[]): Promise<readonly Decision[]> {
+    const questions = written.map(({ question }) => question);
+    if (written.every(({ bytes }) => bytes === null)) return this.#batchCheck(questions, NO_OPTIONS);
+    return inSpan('batchCheck', questions[0]?.app ?? '', async () => {
+      const writer = new BinaryWriter();
+      const { number } = BatchCheckRequestSchema.field.checks;
+      for (const { question, bytes } of written) {
+        writer.tag(number, WireType.LengthDelimited).bytes(bytes ?? messageOf(question));
+      }
+      return decisionsOf(await this.#transport.written(method.batchCheck, writer.finish()), written.length);
     });
   }
 
@@ -223,6 +274,16 @@ export class RemoteUsher implements Usher {
   close(): void {
     this.#transport.close();
   }
+}
+
+function messageOf(fields: CheckFields): Uint8Array {
+  return toBinary(CheckRequestSchema, create(CheckRequestSchema, fields));
+}
+
+/** In the order of the questions. */
+function decisionsOf({ results, revision }: BatchCheckResponse, asked: number): readonly Decision[] {
+  if (results.length !== asked) throw new Error('the answers do not match the questions');
+  return results.map((result) => decisionOf(result, revision));
 }
 
 const NO_OPTIONS: AskOptions = {};

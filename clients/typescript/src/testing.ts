@@ -1,6 +1,7 @@
 /** For the tests of applications: answers that a test chooses, without a service. */
 
 import { UnavailableError } from './errors.ts';
+import { keptCall } from './kept.ts';
 import {
   type CheckFields,
   readAboutEverybody,
@@ -12,11 +13,11 @@ import {
   readSubject,
   type SubjectFields,
 } from './questions.ts';
-import { orDenied } from './remote.ts';
+import { type KeepingUsher, orDenied } from './remote.ts';
 import { readAsk, readReady, readWatch } from './settings.ts';
 import type { Decision, Question, Usher } from './types.ts';
 
-export interface FakeUsher extends Usher {
+export interface FakeUsher extends KeepingUsher {
   /** Allows it: with a level of a tiered permission, or without. For one record, or for all questions about the permission. */
   allow(question: Pick<Question, 'email' | 'app' | 'permission' | 'resource'>, level?: 'view' | 'edit'): FakeUsher;
   /** Every question is UNAVAILABLE from now on, or no longer. */
@@ -60,6 +61,15 @@ class Fake implements FakeUsher {
     const fields = readCheck(question);
     readAsk(options);
     return this.#decide(fields);
+  };
+
+  keep: KeepingUsher['keep'] = (question, options) => {
+    const fields = readCheck(question);
+    return keptCall(
+      async () => this.#decide(fields),
+      (given) => this.ready(given),
+      options,
+    );
   };
 
   allowed: Usher['allowed'] = (question, options) => orDenied(() => this.check(question, options), question, QUIET);

@@ -10,6 +10,12 @@ export interface Transport {
     request: MessageInitShape<M['input']>,
     options?: AskOptions,
   ): Promise<MessageShape<M['output']>>;
+  /** The same for a message that is written already. */
+  written<M extends DescMethodUnary>(
+    method: M,
+    bytes: Uint8Array,
+    options?: AskOptions,
+  ): Promise<MessageShape<M['output']>>;
   /** Without a deadline. Throws where it is refused, and where it ends before its time; when `signal` is aborted too. */
   stream<M extends DescMethodServerStreaming>(
     method: M,

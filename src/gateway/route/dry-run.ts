@@ -10,7 +10,7 @@ import { parseRevision, unknownRevision } from '../../engine/question.ts';
 import type { RevisionToken } from '../../engine/types.ts';
 import { accessLevel } from '../questions/fields.ts';
 import { successData } from './envelopes.ts';
-import { timestamp } from './fields.ts';
+import { flagParam, timestamp } from './fields.ts';
 import { record } from './record.ts';
 import { Answer, type Route } from './route.ts';
 
@@ -53,7 +53,7 @@ export const Impact = record('Impact', {
 });
 
 const query = {
-  dryRun: z.enum(['true', 'false']).optional().meta({
+  dryRun: flagParam.optional().meta({
     description:
       'True: nothing is written. The answer is 200 with `result`, the answer of the write, and `impact`, who would gain and who would lose.',
   }),
@@ -90,7 +90,7 @@ export function withDryRun(route: Route): Route {
   };
   const write: Route['handle'] = (services, input) => {
     // If two readers of the query ever disagree, the write must not be carried out.
-    if ((input.query as { dryRun?: string }).dryRun === 'true') throw new Error('a dry run was taken for the write');
+    if ((input.query as { dryRun?: boolean }).dryRun === true) throw new Error('a dry run was taken for the write');
     return handle(services, input);
   };
   return { ...extended, handle: write, rehearsal };

@@ -175,5 +175,8 @@ export const search = text(200)
   .transform((value) => (value === undefined || value === '' ? null : value))
   .meta({ description: 'Text to search for, taken literally.' });
 
-/** A boolean in a query. */
-export const flagParam = z.enum(['true', 'false']).transform((value) => value === 'true');
+/** A boolean in a query: text, which the document calls what it must be. */
+export const flagParam = z
+  .enum(['true', 'false'])
+  .transform((value) => value === 'true')
+  .meta({ type: 'boolean', enum: undefined });

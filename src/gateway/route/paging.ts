@@ -25,8 +25,9 @@ export function wholeNumber(least: number, most: number, usual: number) {
     .regex(/^\d{1,9}$/, 'must be a whole number')
     .transform(Number)
     .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`)
+    .meta({ type: 'integer', pattern: undefined, minimum: least, maximum: most })
     .default(usual)
-    .meta({ type: 'integer', pattern: undefined, minimum: least, maximum: most, default: usual });
+    .meta({ default: usual });
 }
 
 /** The query parameters of a paged list. `read` returns undefined for text that is not a cursor of the list. */

@@ -22,6 +22,7 @@ import {
   rawSubject,
   resourceFields,
 } from '../questions/fields.ts';
+import { flagParam } from '../route/fields.ts';
 import { key } from '../route/guards.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
@@ -178,7 +179,7 @@ const clearCache = defineRoute({
   description: 'Of this instance, or of all. Only needed after rows were changed by hand.',
   guard: key('check'),
   query: z.strictObject({
-    everywhere: z.enum(['true', 'false']).optional().meta({ description: '`true`: every instance, within a second.' }),
+    everywhere: flagParam.optional().meta({ description: 'True: every instance, within a second.' }),
   }),
   response: z.object({
     cleared: z.literal(true),
@@ -188,7 +189,7 @@ const clearCache = defineRoute({
   example: { response: { cleared: true, message: 'The cache of this instance is empty.', entries: 128 } },
   handle: async ({ engine, clearEverywhere }, { query }) => {
     const entries = engine.clear();
-    if (query.everywhere !== 'true') {
+    if (query.everywhere !== true) {
       return { cleared: true, message: 'The cache of this instance is empty.', entries } as const;
     }
     const revision = await clearEverywhere();

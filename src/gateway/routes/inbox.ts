@@ -5,7 +5,7 @@ import type { Heartbeat } from '../../base/event-stream.ts';
 import type { InboxRow } from '../../notifications/inbox.ts';
 import type { StreamEvent } from '../../notifications/stream.ts';
 import { bare, codeResponse } from '../route/envelopes.ts';
-import { id, idParam, timestamp } from '../route/fields.ts';
+import { flagParam, id, idParam, timestamp } from '../route/fields.ts';
 import { signedIn } from '../route/guards.ts';
 import { paged, pagedResponse, pageOf, pageParams, pageSchema } from '../route/paging.ts';
 import { record } from '../route/record.ts';
@@ -68,10 +68,7 @@ const listInbox = defineRoute({
   guard: signedIn,
   query: z.strictObject({
     ...pageParams(LIST),
-    unreadOnly: z
-      .enum(['true', 'false'])
-      .default('false')
-      .transform((value) => value === 'true'),
+    unreadOnly: flagParam.default(false),
     appCode: ofApplication.optional(),
   }),
   envelope: pagedResponse,

@@ -16,7 +16,7 @@ import {
   successDataWithProgress,
   type ValueEnvelope,
 } from '../route/envelopes.ts';
-import { AppParams } from '../route/fields.ts';
+import { AppParams, flagParam } from '../route/fields.ts';
 import { applicationLevel, open, superAdmin } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
 import { isKeyCaller, orKey } from '../route/or-key.ts';
@@ -53,11 +53,11 @@ const PlanAnswer = record('ManifestPlan', {
   changes: z.array(Change).meta({ description: 'Every change; records that are kept are only counted.' }),
 });
 
-const flag = z.enum(['true', 'false']).default('false');
-
 const applyQuery = z.strictObject({
-  dryRun: flag.meta({ description: 'Return the plan and who would gain and lose by it, and change nothing.' }),
-  prune: flag.meta({ description: 'Remove records that a present section does not name.' }),
+  dryRun: flagParam
+    .default(false)
+    .meta({ description: 'Return the plan and who would gain and lose by it, and change nothing.' }),
+  prune: flagParam.default(false).meta({ description: 'Remove records that a present section does not name.' }),
 });
 
 const manifestBody = rawText([...YAML_TYPES, 'application/json'], 'manifest', async () => [
@@ -114,8 +114,8 @@ async function apply(
 ) {
   const { plan, revision, impact } = await manifests.apply(body.text, {
     ...by,
-    dryRun: query.dryRun === 'true',
-    prune: query.prune === 'true',
+    dryRun: query.dryRun,
+    prune: query.prune,
     ifRevision: readIfRevision(header(IF_REVISION)),
     requestId,
     reason,

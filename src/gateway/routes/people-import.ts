@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { MAX_IMPORTED } from '../../directory/people-import.ts';
 import type { Caller } from '../../identity/tokens.ts';
+import { flagParam } from '../route/fields.ts';
 import { type Guard, KEY_HEADER, superAdmin } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
 import { isKeyCaller, type KeyCaller, orKey } from '../route/or-key.ts';
@@ -62,10 +63,7 @@ const importPeople = defineRoute({
   guard: importer,
   refusal: 'people.imported.refused',
   query: z.strictObject({
-    dryRun: z
-      .enum(['true', 'false'])
-      .default('false')
-      .meta({ description: 'Tell what would be done, and change nothing.' }),
+    dryRun: flagParam.default(false).meta({ description: 'Tell what would be done, and change nothing.' }),
   }),
   body: z.strictObject({ people: z.array(Person).min(1).max(MAX_IMPORTED) }),
   limit: 'list',
@@ -78,7 +76,7 @@ const importPeople = defineRoute({
     },
   },
   handle: async ({ peopleImport }, { body, query, caller, actor, requestId, reason }) => {
-    const dryRun = query.dryRun === 'true';
+    const { dryRun } = query;
     const administrator = isKeyCaller(caller) ? null : caller.email;
     const by = { actor, administrator, requestId, reason, dryRun };
     const { result, revision } = await peopleImport.run(body.people, by);

@@ -18,6 +18,8 @@ export interface Claimed {
   active: boolean;
   /** Its time for attempts and delays is over. */
   expired: boolean;
+  /** Somebody has taken it back since an earlier claim. */
+  cancelled: boolean;
   /** Push subscriptions that need no further attempts. */
   pushDone: number[];
   createdAt: Date;
@@ -70,7 +72,7 @@ export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimR
      where d.id = c.id and d.notification_id = c.notification_id and n.id = c.notification_id and p.id = n.person_id
     returning d.id, d.notification_id as "notificationId", d.channel, d.lane, d.brand_id as "brandId", d.content,
               d.attempts, n.person_id as "personId", p.provider_active and not p.blocked as active,
-              d.give_up_at <= now() as expired, d.push_done as "pushDone",
+              d.give_up_at <= now() as expired, d.cancelled_at is not null as cancelled, d.push_done as "pushDone",
               d.created_at as "createdAt",
               ${TARGETS} as targets`.execute(tx.kysely);
   return rows.map(({ targets, ...row }) => ({ ...row, targets: readTargets(targets) })).toSorted((a, b) => a.id - b.id);
@@ -83,15 +85,16 @@ export async function isAnythingWaiting(tx: Tx): Promise<boolean> {
 }
 
 /** The state that may have changed since the claim. */
-export type Present = Pick<Claimed, 'active' | 'expired' | 'targets'>;
+export type Present = Pick<Claimed, 'active' | 'expired' | 'cancelled' | 'targets'>;
 
 /** What identifies a claim; with its notification, whose partition the delivery is in. */
 export type Held = Pick<Claimed, 'id' | 'notificationId' | 'attempts'>;
 
 /** Reads it again; deliveries missing from the result have been claimed by another worker meanwhile, or are gone. */
 export async function readPresent(tx: Tx, held: readonly Held[]): Promise<Map<number, Present>> {
-  const { rows } = await sql<Pick<ClaimedRow, 'id' | 'active' | 'expired' | 'targets'>>`
-    select d.id, p.provider_active and not p.blocked as active, d.give_up_at <= now() as expired, ${TARGETS} as targets
+  const { rows } = await sql<Pick<ClaimedRow, 'id' | keyof Present>>`
+    select d.id, p.provider_active and not p.blocked as active, d.give_up_at <= now() as expired,
+           d.cancelled_at is not null as cancelled, ${TARGETS} as targets
       from ${heldRows(held)}
       join delivery d on d.id = h.id and d.notification_id = h.notification_id and d.attempts = h.attempts and d.due_at is not null
       join notification n on n.id = d.notification_id

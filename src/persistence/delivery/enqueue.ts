@@ -81,7 +81,7 @@ export function byBrand(brand: BrandFilter | null): RawBuilder<unknown> {
 
 /**
  * Queues the failed deliveries of notifications again, with their full number of attempts; returns the notification of each of
- * them. A notification is `queued` again if there were any. Locks their rows first, in one order, as every settlement does: a
+ * them. A notification is `queued` again if there were any; one that was withdrawn stays so. Locks their rows first, in one order, as every settlement does: a
  * delivery that another call has queued meanwhile is not queued twice.
  */
 export async function requeueFailed(
@@ -89,8 +89,10 @@ export async function requeueFailed(
   notifications: readonly number[],
   brand: BrandFilter | null,
 ): Promise<number[]> {
-  const ids = [...notifications];
-  await sql`select id from notification where id = any(${ids}::bigint[]) order by id for update`.execute(tx.kysely);
+  const { rows: held } = await sql<{ id: number }>`
+    select id from notification where id = any(${[...notifications]}::bigint[]) and status <> 'suppressed'
+     order by id for update`.execute(tx.kysely);
+  const ids = held.map(({ id }) => id);
   const { rows } = await sql<{ notification: number }>`
     update delivery d
        set status = 'queued', attempts = 0, error = null, due_at = now(), push_done = '{}',

@@ -4,6 +4,9 @@ import type { Claimed } from './claims.ts';
 import type { PushTarget } from './push-subscriptions.ts';
 import { type Revive, reviveRefused } from './refused-rows.ts';
 
+/** The `error` of a delivery that was taken back before it left. */
+export const CANCELLED = 'cancelled';
+
 /** The outcome of a claim. */
 export interface Settlement {
   /** Whether it arrived, at one browser at least. From then on it counts as sent whatever happens to the rest. */
@@ -71,10 +74,12 @@ export async function settleDeliveries(
     )
     update delivery d
        set status = case when s.sent or d.sent_at is not null then 'sent'
+                         when d.cancelled_at is not null then 'skipped'
                          when s.again is null then 'failed' else 'queued' end,
-           error = case when s.sent or d.sent_at is not null then null else s.error end,
+           error = case when s.sent or d.sent_at is not null then null
+                        when d.cancelled_at is not null then ${CANCELLED} else s.error end,
            sent_at = case when s.sent then coalesce(d.sent_at, now()) else d.sent_at end,
-           due_at = now() + s.again * interval '1 millisecond',
+           due_at = case when d.cancelled_at is null then now() + s.again * interval '1 millisecond' end,
            attempts = d.attempts - case when s.attempted then 0 else 1 end,
            push_done = s.done
       from s join n on n.id = s.notification
@@ -92,17 +97,18 @@ export async function settleDeliveries(
   return { written: new Set(rows.map(({ id }) => id)), isAnyRefused: rows[0]?.isAnyRefused ?? false };
 }
 
-/** Derives the status of notifications from their deliveries. Their rows are locked. */
-async function settleNotifications(tx: Tx, ids: readonly number[]): Promise<void> {
+/** Derives the status of notifications from their deliveries; what was taken back does not count. Their rows are locked. */
+export async function settleNotifications(tx: Tx, ids: readonly number[]): Promise<void> {
   await sql`
     update notification n set status = s.status, status_reason = s.reason
       from (select notification_id as id,
                    case when bool_or(status in ('queued', 'sending')) then 'queued'
-                        when bool_and(status = 'sent') then 'sent'
+                        when bool_and(status in ('sent', 'skipped')) then 'sent'
                         when bool_or(status = 'sent') then 'partial'
                         else 'failed' end as status,
                    case when bool_or(status in ('queued', 'sending')) then null
-                        else (array_agg(error order by channel) filter (where status = 'failed'))[1] end as reason
+                        else coalesce((array_agg(error order by channel) filter (where status = 'failed'))[1],
+                                      (array_agg(error order by channel) filter (where status = 'skipped'))[1]) end as reason
               from delivery where notification_id = any(${[...ids]}::bigint[]) group by notification_id) s
      where n.id = s.id and n.status <> 'suppressed'
        and (n.status <> s.status or n.status_reason is distinct from s.reason)`.execute(tx.kysely);

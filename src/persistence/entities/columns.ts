@@ -12,7 +12,7 @@ export const reference = () => p.bigint('number');
 export const stamp = () => p.datetime(3).defaultRaw('now()');
 
 /**
- * When a grant begins and when it has ended (docs/reference/time.md): it counts at t when starts_at ≤ t < ends_at; null: no bound.
+ * When a grant begins and when it has ended (docs/reference/time.md): it counts at t when starts_at ≤ t < ends_at; null: without a bound.
  * As properties of an entity: `...grantWindow()`.
  */
 export const grantWindow = () => ({

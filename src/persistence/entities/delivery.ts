@@ -9,7 +9,7 @@ export const Delivery = defineEntity({
     id: identity(),
     notificationId: reference(),
     channel: p.text().$type<ChannelName>(),
-    status: p.text().$type<'queued' | 'sending' | 'sent' | 'failed'>().default('queued'),
+    status: p.text().$type<'queued' | 'sending' | 'sent' | 'failed' | 'skipped'>().default('queued'),
     brandId: reference().nullable(),
     content: p.json<unknown>().columnType('json'),
     lane: p.text(),
@@ -19,6 +19,8 @@ export const Delivery = defineEntity({
     giveUpAt: p.datetime(3).defaultRaw("now() + interval '25 hours'"),
     pushDone: p.array(Number).columnType('bigint[]').defaultRaw("'{}'"),
     sentAt: p.datetime(3).nullable(),
+    /** Somebody has taken it back; a worker that had claimed it may still be handing it over. */
+    cancelledAt: p.datetime(3).nullable(),
     createdAt: stamp(),
   },
 });

@@ -25,6 +25,7 @@ import { Migration0028SmtpOauth } from './0028-smtp-oauth.ts';
 import { Migration0200Reasons } from './0200-reasons.ts';
 import { Migration0201Images } from './0201-images.ts';
 import { Migration0202Windows, WINDOWS } from './0202-windows.ts';
+import { Migration0203TakenBack } from './0203-taken-back.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -55,4 +56,5 @@ export const MIGRATIONS = [
   { name: '0200-reasons', class: Migration0200Reasons },
   { name: '0201-images', class: Migration0201Images },
   { name: WINDOWS, class: Migration0202Windows },
+  { name: '0203-taken-back', class: Migration0203TakenBack },
 ];

@@ -168,7 +168,7 @@ async function checkBefore(connection: ReturnType<typeof connectionOf>, waitMs: 
     ...(pending.includes(WINDOWS) ? WINDOW_COLUMNS : []),
   ];
   for (const statement of statements) {
-    // A session that waited for the lock would hold up an index that its holder makes.
+    // A process that waited for the lock would hold up an index that its holder makes.
     const transaction = await tryLock(connection, waitMs);
     try {
       await onTables(transaction, TABLE_WAIT_MS, () => sql.raw(statement).execute(transaction));

@@ -62,3 +62,38 @@ export async function withDeliveries(tx: Tx, conditions: ReturnType<typeof sql>[
     deliveries: (byNotification.get(row.id) ?? []).map(({ notification: _notification, ...delivery }) => delivery),
   }));
 }
+
+/** Which notifications wait for a delivery. */
+export interface WaitingQuery {
+  /** The code of a type; null for every type. */
+  readonly type: string | null;
+  readonly email: string | null;
+}
+
+/** Notifications of the application that wait for a delivery, the oldest first; at most `limit`. */
+export async function findWaiting(
+  tx: Tx,
+  app: number,
+  { type, email }: WaitingQuery,
+  limit: number,
+): Promise<number[]> {
+  const ofType =
+    type === null
+      ? sql`true`
+      : sql`n.notification_type_id = (select id from notification_type where application_id = ${app} and code = ${type})`;
+  const ofPerson = email === null ? sql`true` : sql`n.person_id = (select id from person where email = ${email})`;
+  // Sorted afterwards: in the order of ids the planner may walk the primary key past everything that has left.
+  const { rows } = await sql<{ id: number }>`
+    with waiting as materialized (
+      select n.id from notification n
+       where n.application_id = ${app} and n.status = 'queued' and ${ofType} and ${ofPerson})
+    select id from waiting order by id limit ${limit}`.execute(tx.kysely);
+  return rows.map(({ id }) => id);
+}
+
+/** Those of the ids that are notifications of the application. */
+export async function knownOf(tx: Tx, app: number, ids: readonly number[]): Promise<Set<number>> {
+  const { rows } = await sql<{ id: number }>`
+    select id from notification where id = any(${[...ids]}::bigint[]) and application_id = ${app}`.execute(tx.kysely);
+  return new Set(rows.map(({ id }) => id));
+}

@@ -132,7 +132,7 @@ export async function findFailingBrands(tx: Tx, apps: Applications, from: number
       select d.id, d.error, ${BRAND} as brand from troubled n cross join lateral (
         select d.id, d.error, d.brand_id, d.channel, d.status from delivery d
          where d.notification_id = n.id limit ${DELIVERIES}) d
-       where d.channel = 'email' and d.status <> 'sent' and d.error is not null
+       where d.channel = 'email' and d.status not in ('sent', 'skipped') and d.error is not null
     )
     select b.slug, b.name, count(*)::int as failures, (array_agg(f.error order by f.id desc))[1] as reason
       from failing f join brand b on b.id = f.brand group by b.id order by failures desc, b.slug`.execute(tx.kysely);
@@ -180,7 +180,7 @@ export async function countOutcomes(
         from n cross join lateral (
           select d.channel, d.brand_id, d.status, d.error from delivery d
            where d.notification_id = n.id limit ${DELIVERIES}) d
-       where d.status = 'sent' or d.error is not null
+       where d.status = 'sent' or (d.status <> 'skipped' and d.error is not null)
     )
     select d.hour, d.channel, b.slug as brand, d.reason, count(*)::int as count
       from d join brand b on b.id = d.brand group by d.hour, d.channel, b.slug, d.reason

@@ -3,6 +3,7 @@
 from ._aio import AsyncUsher
 from ._client import Usher
 from ._errors import DeniedError, InvalidQuestionError, UnavailableError, UsherError, Violation
+from ._notify import Accepted, AsyncNotifier, Notifier
 from ._types import (
     Allowed,
     Change,
@@ -20,7 +21,9 @@ from ._types import (
 )
 
 __all__ = [
+    "Accepted",
     "Allowed",
+    "AsyncNotifier",
     "AsyncUsher",
     "Change",
     "Changes",
@@ -31,6 +34,7 @@ __all__ = [
     "Held",
     "InvalidQuestionError",
     "Level",
+    "Notifier",
     "Question",
     "Reach",
     "Resource",

@@ -65,13 +65,18 @@ _KINDS: Mapping[str, type[UsherError]] = {
 }
 
 
+def kind_of(code: str) -> type[UsherError]:
+    """The class of a status."""
+    return _KINDS.get(code, UsherError)
+
+
 def to_usher_error(error: grpc.RpcError) -> UsherError:
     """The error of a call of grpc, sync or of asyncio."""
     code: str = error.code().name
     trailers = {key: value for key, value in (error.trailing_metadata() or ())}
     reason, details, violations = _details(trailers.get("grpc-status-details-bin"))
     request_id = trailers.get("x-request-id")
-    return _KINDS.get(code, UsherError)(
+    return kind_of(code)(
         error.details() or code,
         code=code,
         reason=reason or code,

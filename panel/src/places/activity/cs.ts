@@ -33,6 +33,7 @@ const actions: Readonly<Record<string, string>> = {
   'manifest.listed': 'Kroky manifestu',
   'notification.sent': 'Odesláno oznámení',
   'notification.retried': 'Oznámení odesláno znovu',
+  'notification.cancelled': 'Oznámení vzato zpět',
   'notification_provider.set_up': 'Nastaven poskytovatel oznámení',
   'notification_provider.activated': 'Zapnut poskytovatel oznámení',
   'notification_type.created': 'Vytvořen typ oznámení',

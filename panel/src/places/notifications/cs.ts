@@ -25,7 +25,13 @@ export const notifications: typeof en = {
     failed: 'Selhaly všechny kanály; ve schránce zůstává.',
     suppressed: 'Neodesláno a není ani ve schránce.',
   },
-  deliveryStatuses: { queued: 'Čeká', sending: 'Odesílá se', sent: 'Doručeno', failed: 'Selhalo' },
+  deliveryStatuses: {
+    queued: 'Čeká',
+    sending: 'Odesílá se',
+    sent: 'Doručeno',
+    failed: 'Selhalo',
+    skipped: 'Vzato zpět',
+  },
   channels: { email: 'E-mail', push: 'Push' },
   last24: 'Posledních 24 hodin',
   oldest: 'Nejdéle čekající',
@@ -85,6 +91,37 @@ export const notifications: typeof en = {
   retriedMany: (n, deliveries) =>
     `Znovu zařazeno: ${n} oznámení (${count(deliveries, { one: `${deliveries} doručení`, other: `${deliveries} doručení` })}).`,
   retriedMore: 'Další zbývají: zopakujte to.',
+  takeBack: 'Vzít zpět',
+  takeBackMany: 'Vzít zpět čekající',
+  takeBackTitle: 'Vzít zpět, co neodešlo',
+  takeBackLead: 'Co odešlo, zůstane. Co je vzato zpět, se už nepošle.',
+  takeBackWhere: 'Vyberte aplikaci.',
+  takeBackNone: 'Nic tu nečeká.',
+  takeBackCount: (n) => count(n, { one: `${n} oznámení`, few: `${n} oznámení`, other: `${n} oznámení` }),
+  takeBackAtLeast: (n) => `Více než ${n} oznámení`,
+  chooseApplication: 'Vyberte…',
+  withdraw: 'I ze schránky',
+  withdrawHint: 'Tam, kde je nikdo nečetl.',
+  takenBack: (n) =>
+    count(n, {
+      one: `Vzato zpět ${n} doručení.`,
+      few: `Vzata zpět ${n} doručení.`,
+      other: `Vzato zpět ${n} doručení.`,
+    }),
+  takenLeft: (n) => count(n, { one: `${n} už odešlo.`, few: `${n} už odešla.`, other: `${n} už odešlo.` }),
+  takenLeaving: (n) =>
+    count(n, {
+      one: `${n} se právě předává: zda odešlo, řekne přehled.`,
+      few: `${n} se právě předávají: zda odešla, řekne přehled.`,
+      other: `${n} se právě předává: zda odešlo, řekne přehled.`,
+    }),
+  takenWithdrawn: (n) =>
+    count(n, {
+      one: `Ze schránky vzato ${n} nepřečtené oznámení.`,
+      few: `Ze schránek vzata ${n} nepřečtená oznámení.`,
+      other: `Ze schránek vzato ${n} nepřečtených oznámení.`,
+    }),
+  takenMore: 'Čekají další: vezměte zpět znovu.',
   send: 'Odeslat',
   sendTitle: 'Odeslat oznámení',
   sendLead: 'Jedno oznámení pro každého příjemce, do schránky a každým kanálem, který má zapnutý.',
@@ -108,7 +145,7 @@ export const notifications: typeof en = {
   sendQuestion: (n) =>
     count(n, { one: `Odeslat ${n} člověku?`, few: `Odeslat ${n} lidem?`, other: `Odeslat ${n} lidem?` }),
   sendEmpty: (names) => `Bez hodnoty: ${names}. Tam, kde stojí, e-mail nic neřekne.`,
-  sendFinal: 'Co bylo odesláno, nelze vzít zpět.',
+  sendFinal: 'Co odešlo, nelze vzít zpět.',
   payloadHint: 'JSON pro šablonu: objekt.',
   payloadFault: 'Musí to být objekt, třeba {"number": "2026-17"}.',
   brandNote: 'E-mail má vzhled a odesílatele značky příjemce, jinak výchozí značky.',
@@ -161,6 +198,8 @@ export const notifications: typeof en = {
     push_not_configured: ['Push není nastaven', 'V provozu jsou potřeba PUSH_PUBLIC_KEY a PUSH_PRIVATE_KEY.'],
     user_inactive: ['Neaktivní člověk', 'Neaktivnímu účtu se nic neposílá.'],
     notifications_disabled: ['Vypnuto', 'Člověk si oznámení této aplikace vypnul.'],
+    cancelled: ['Vzato zpět', 'Někdo vzal zpět, co ještě neodešlo.'],
+    withdrawn: ['Staženo', 'Někdo je vzal ze schránky dřív, než bylo přečteno.'],
     expired: ['Příliš pozdě', 'Zdrželo se déle než den.'],
   },
 };

@@ -23,7 +23,7 @@ const INBOX = '/api/profile/me/notifications/inbox';
 export default function Inbox() {
   const { notifications: words } = useWords();
   const { values, set } = useFilters({ unread: '' });
-  const unreadOnly = values.unread === '' ? undefined : 'true';
+  const unreadOnly = values.unread === '' ? undefined : true;
   const listed = useList('GET /api/profile/me/notifications/inbox', { query: { unreadOnly } });
   const { items, query } = listed;
   const writing = useWrite({ refreshes: [INBOX] });

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useList, useRead } from '../../api/queries.ts';
 import { Time } from '../../parts/badge.tsx';
@@ -22,6 +22,8 @@ import { Reason, StatusBadge } from './reason.tsx';
 import { RetryDialog } from './retry-dialog.tsx';
 import { reasonOf, type Sent, STATUSES, type Status } from './sends.ts';
 
+const TakeBackWaiting = lazy(async () => ({ default: (await import('./take-back-dialog.tsx')).TakeBackWaiting }));
+
 /** What was sent in the applications that the reader may see, and how it went. */
 export default function Log({ mailbox }: { mailbox: boolean }) {
   const { notifications: words, common } = useWords();
@@ -30,6 +32,7 @@ export default function Log({ mailbox }: { mailbox: boolean }) {
   const filters = useFilters(LOG_FILTERS);
   const { values, set } = filters;
   const [retrying, setRetrying] = useState(false);
+  const [takingBack, setTakingBack] = useState(false);
   // Half an address is nobody's.
   const email = /^[^@\s]+@[^@\s]+$/.test(values.email.trim()) ? values.email.trim() : '';
   const status = STATUSES.includes(values.status as Status) ? (values.status as Status) : undefined;
@@ -39,6 +42,7 @@ export default function Log({ mailbox }: { mailbox: boolean }) {
   const mayWrite = applications.some(({ code }) => mayWriteIn(rights, code));
   useAction(mayWrite ? words.sendTitle : null, () => go('/notifications/send'));
   useAction(mayWrite ? words.retryMany : null, () => setRetrying(true));
+  useAction(mayWrite ? words.takeBackMany : null, () => setTakingBack(true));
   const columns = useColumns();
   const filtered = Object.values(query).some((value) => value !== '' && value !== undefined);
   const types = [...new Set([...listed.items.map(({ type }) => type), values.type].filter(Boolean))].sort();
@@ -55,6 +59,7 @@ export default function Log({ mailbox }: { mailbox: boolean }) {
             </Link>
           )}
           {mayWrite && <Button onClick={() => setRetrying(true)}>{words.retryMany}</Button>}
+          {mayWrite && <Button onClick={() => setTakingBack(true)}>{words.takeBackMany}</Button>}
           {mayWrite && (
             <ButtonLink
               kind="primary"
@@ -111,6 +116,11 @@ export default function Log({ mailbox }: { mailbox: boolean }) {
         }
       />
       {retrying && <RetryDialog values={values} onClose={() => setRetrying(false)} />}
+      {takingBack && (
+        <Suspense fallback={null}>
+          <TakeBackWaiting values={values} email={email} onClose={() => setTakingBack(false)} />
+        </Suspense>
+      )}
     </Page>
   );
 }

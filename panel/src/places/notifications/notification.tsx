@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { call } from '../../api/call.ts';
 import { ApiError, asError } from '../../api/error.ts';
@@ -9,11 +9,14 @@ import { Button } from '../../parts/button.tsx';
 import { Card, Empty, Facts, Page } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useAction } from '../../shell/actions.ts';
+import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useFormats, useWords } from '../../words/words.ts';
 import css from './notifications.module.css';
 import { Reason, StatusBadge } from './reason.tsx';
-import { type Delivery, mayRetry, type Status, toneOf } from './sends.ts';
+import { type Delivery, isTakenBack, mayRetry, type Status, toneOf } from './sends.ts';
+
+const TakeBackDialog = lazy(async () => ({ default: (await import('./take-back-dialog.tsx')).TakeBackDialog }));
 
 /** While deliveries are under way their state is asked for this often. */
 const POLL_MS = 2_000;
@@ -38,6 +41,9 @@ export default function Notification({ appCode, id }: { appCode: string; id: str
     writing.run(() => call('POST /api/applications/{appCode}/notifications/{id}/retry', { path }, {}));
   const retriable = sent !== undefined && mayRetry(rights, { ...sent, appCode });
   useAction(retriable ? words.retry : null, () => void retry());
+  const [takingBack, setTakingBack] = useState(false);
+  const recallable = waits && mayWriteIn(rights, appCode);
+  useAction(recallable ? words.takeBack : null, () => setTakingBack(true));
   const trail = [['/notifications', words.title] as const];
   if (asked.isPending) return <Loading rows={5} />;
   if (sent === undefined) {
@@ -59,11 +65,14 @@ export default function Notification({ appCode, id }: { appCode: string; id: str
       lead={sent.email}
       readOnly={!rights.mayEdit(appCode)}
       actions={
-        retriable && (
-          <Button kind="primary" busy={writing.busy} onClick={() => void retry()}>
-            {words.retry}
-          </Button>
-        )
+        <>
+          {recallable && <Button onClick={() => setTakingBack(true)}>{words.takeBack}</Button>}
+          {retriable && (
+            <Button kind="primary" busy={writing.busy} onClick={() => void retry()}>
+              {words.retry}
+            </Button>
+          )}
+        </>
       }
     >
       <Problem error={writing.error} />
@@ -74,7 +83,7 @@ export default function Notification({ appCode, id }: { appCode: string; id: str
               common.status,
               <span key="status" className={css.stack} aria-live="polite">
                 <StatusBadge status={sent.status} />
-                <span>{words.meanings[sent.status as Status] ?? ''}</span>
+                {!isTakenBack(sent) && <span>{words.meanings[sent.status as Status] ?? ''}</span>}
               </span>,
             ],
             ...(sent.statusReason === null
@@ -115,6 +124,11 @@ export default function Notification({ appCode, id }: { appCode: string; id: str
         )}
         {retriable && <p className={css.soft}>{words.retryLead}</p>}
       </Card>
+      {takingBack && (
+        <Suspense fallback={null}>
+          <TakeBackDialog app={appCode} order={{ ids: [Number(id)] }} onClose={() => setTakingBack(false)} />
+        </Suspense>
+      )}
     </Page>
   );
 }
@@ -128,7 +142,7 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
     <li>
       <strong>{words.channels[channel]}</strong>
       <span>
-        <Badge tone={toneOf(status === 'sending' ? 'queued' : status)}>
+        <Badge tone={toneOf(status === 'sending' ? 'queued' : status === 'skipped' ? 'suppressed' : status)}>
           {states[status as keyof typeof states] ?? status}
         </Badge>
       </span>

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Link } from 'wouter';
 import type { Out } from '../../../../src/gen/api.ts';
 import { asError } from '../../api/error.ts';
@@ -15,6 +15,8 @@ import { Reason, StatusBadge } from './reason.tsx';
 import { SendForm } from './send-form.tsx';
 
 type Outcome = Out<'POST /api/applications/{appCode}/notifications'>['notifications'];
+
+const TakeBackDialog = lazy(async () => ({ default: (await import('./take-back-dialog.tsx')).TakeBackDialog }));
 
 /** So many of them are listed afterwards. */
 const LISTED = 50;
@@ -47,10 +49,16 @@ export default function Send() {
 
 function Sent({ app, outcome, onAgain }: { app: string; outcome: Outcome; onAgain: () => void }) {
   const { notifications: words } = useWords();
+  const [takingBack, setTakingBack] = useState(false);
   return (
     <Card
       title={<span role="status">{words.sentTo(outcome.length)}</span>}
-      actions={<Button onClick={onAgain}>{words.again}</Button>}
+      actions={
+        <>
+          <Button onClick={() => setTakingBack(true)}>{words.takeBack}</Button>
+          <Button onClick={onAgain}>{words.again}</Button>
+        </>
+      }
     >
       <ul className={css.outcome}>
         {outcome.slice(0, LISTED).map(({ id, email, status, statusReason }) => (
@@ -61,6 +69,11 @@ function Sent({ app, outcome, onAgain }: { app: string; outcome: Outcome; onAgai
           </li>
         ))}
       </ul>
+      {takingBack && (
+        <Suspense fallback={null}>
+          <TakeBackDialog app={app} order={{ ids: outcome.map(({ id }) => id) }} onClose={() => setTakingBack(false)} />
+        </Suspense>
+      )}
     </Card>
   );
 }

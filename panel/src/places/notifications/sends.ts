@@ -25,6 +25,11 @@ export function mayRetry(
   return (status === 'failed' || status === 'partial') && type !== PROVIDER_TYPE && mayWriteIn(rights, appCode);
 }
 
+/** Whether its reason, and not its status, says what became of it. */
+export function isTakenBack({ statusReason }: Pick<Sent, 'statusReason'>): boolean {
+  return statusReason === 'cancelled' || statusReason === 'withdrawn';
+}
+
 /** The reason that says most: of a delivery that did not arrive, else of the notification itself. */
 export function reasonOf({ statusReason, deliveries }: Pick<Sent, 'statusReason' | 'deliveries'>): string | null {
   return deliveries.find(({ error }) => error !== null)?.error ?? statusReason;

@@ -23,7 +23,7 @@ export type View = (typeof VIEWS)[number];
 export function queryOf({ q, active, orphan, app, role, permission, sort }: ListFilters): Query<'GET /api/users'> {
   return {
     q: q.slice(0, 64),
-    active: active === 'true' || active === 'false' ? active : null,
+    active: active === 'true' || active === 'false' ? active === 'true' : null,
     orphan: orphan === 'true' ? orphan : null,
     appCode: app,
     role: app === '' ? null : role,

@@ -18,7 +18,7 @@ export function Reconciliation({ isReachable }: { isReachable: boolean }) {
   const writing = useWrite({ done: words.compared, refreshes: ['/api/admin/overview'] });
   const last = overview.data?.data.provider?.reconciliation ?? null;
   const lost = last === null ? 0 : Object.values(last.found).reduce((sum, count) => sum + count, 0);
-  const compare = () => call('POST /api/idp/reconcile', { query: { dryRun: 'true' }, body: {} });
+  const compare = () => call('POST /api/idp/reconcile', { query: { dryRun: true }, body: {} });
   return (
     <Card title={words.reconciliation}>
       {last === null ? (

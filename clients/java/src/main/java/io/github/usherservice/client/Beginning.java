@@ -6,11 +6,16 @@ import io.grpc.Status;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Before the first answer of a client: connecting and loading classes takes longer than answering. */
 final class Beginning {
   /** For connecting and answering together, until something has answered. */
   private static final Duration FIRST = Duration.ofSeconds(5);
+
+  private static final Pattern DETAILS = Pattern.compile("\\R| \\[(?:closed|open|\\[)");
+  private static final Pattern CAUSE = Pattern.compile("cause=[\\w.$]+: ([^\\n]+)");
 
   private final ManagedChannel channel;
   private final String address;
@@ -21,6 +26,13 @@ final class Beginning {
     this.channel = channel;
     this.address = address;
     this.isCleartext = isCleartext;
+  }
+
+  /** gRPC puts the stacks of what it tried into its message. The exception has it whole, as its cause. */
+  private static String brief(String message) {
+    String said = DETAILS.split(message, 2)[0].strip().replaceFirst("[.,]$", "");
+    Matcher cause = CAUSE.matcher(message);
+    return cause.find() ? said + ": " + cause.group(1) : said;
   }
 
   boolean isOver() {
@@ -62,7 +74,7 @@ final class Beginning {
     }
     if (isAnswered || failure.code() == Status.Code.CANCELLED) return failure;
     String hint =
-        failure.getMessage() + ". Nothing at " + address + " has answered this client yet: is it the port of gRPC"
+        brief(failure.getMessage()) + ". Nothing at " + address + " has answered this client yet: is it the port of gRPC"
             + " (50051 by default; REST has another, 8080), and does it speak " + (isCleartext ? "cleartext" : "TLS") + "?";
     return Failures.of(failure.code(), hint, thrown);
   }

@@ -46,7 +46,7 @@ final class Failures {
     return make(message, code, code.name(), UsherException.Details.NONE, cause);
   }
 
-  private static UsherException make(
+  static UsherException make(
       String message, Status.Code code, String reason, UsherException.Details details, Throwable cause) {
     return switch (code) {
       case UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, CANCELLED ->

@@ -1,6 +1,8 @@
 package io.github.usherservice.client;
 
 import io.grpc.Status;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -120,6 +122,32 @@ final class Reader {
       throw malformed("address", "must be host:port of the gRPC port, without " + scheme.group(1) + "://");
     }
     return address;
+  }
+
+  /** Of a gateway: where it is, without a path. */
+  static URI gateway(String url) {
+    String form = "must be a URL, such as https://usher.example.com";
+    URI uri;
+    try {
+      uri = new URI(given(url, "url"));
+    } catch (URISyntaxException error) {
+      throw malformed("url", form);
+    }
+    boolean isHttp = "http".equalsIgnoreCase(uri.getScheme()) || "https".equalsIgnoreCase(uri.getScheme());
+    if (!isHttp || uri.getHost() == null) throw malformed("url", form);
+    String path = uri.getPath();
+    if (!(path.isEmpty() || path.equals("/")) || uri.getQuery() != null || uri.getFragment() != null) {
+      throw malformed("url", "must have no path: it is the address of the gateway, such as https://usher.example.com");
+    }
+    return URI.create(uri.getScheme() + "://" + uri.getRawAuthority());
+  }
+
+  static List<String> recipients(Collection<String> to) {
+    Reader reader = new Reader();
+    List<String> all = reader.items(to, "to");
+    for (int i = 0; i < all.size(); i++) reader.text(all.get(i), "to[" + i + "]");
+    reader.throwIfAny();
+    return List.copyOf(all);
   }
 
   static String key(String key) {

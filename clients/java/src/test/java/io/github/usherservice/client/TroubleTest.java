@@ -56,7 +56,9 @@ class TroubleTest {
   void aServiceThatIsAwayAllowsNothing() {
     try (Usher away = Doors.away()) {
       assertTimeout(AT_ONCE, () -> {
-        assertThrows(UnavailableException.class, () -> away.check(BEN));
+        String said = assertThrows(UnavailableException.class, () -> away.check(BEN)).getMessage();
+        assertTrue(said.contains("Connection refused") && said.contains("127.0.0.1:1 has answered") && said.contains("50051"), said);
+        assertEquals(1, said.lines().count());
         assertFalse(away.allowed(BEN));
         assertFalse(away.async().allowed(BEN).join());
       });
