@@ -90,6 +90,20 @@ describe('the OpenAPI document', () => {
         if (media.includes('application/json')) expect(media[0]).toBe('application/json');
       }
     }
+    // Go's generator makes functions New… of schemas and Has… of fields, and has no type for a value that is null alone.
+    const names = Object.keys((document.components as { schemas: object }).schemas);
+    expect(names.filter((name) => names.includes(`New${name}`))).toEqual([]);
+    for (const [at, value] of walk(document)) {
+      const fields = Object.keys((at.endsWith('/properties') ? value : null) ?? {});
+      expect([at, fields.filter((name) => fields.includes(`has${name[0]?.toUpperCase()}${name.slice(1)}`))]).toEqual([
+        at,
+        [],
+      ]);
+    }
+    const nulls = [...walk(document)].filter(
+      ([at, value]) => (value as { type?: unknown } | null)?.type === 'null' && !/\/(?:anyOf|oneOf)\/\d+$/.test(at),
+    );
+    expect(nulls.map(([at]) => at)).toEqual([]);
     expect(JSON.stringify(document).match(/"dependentRequired"/g)?.length).toBeGreaterThan(5);
   });
 

@@ -47,7 +47,7 @@ const ERROR_SCHEMA: JsonSchema = {
   type: 'object',
   description: 'The body of every error. Branch on `code`, or on `details.code` where there is one.',
   properties: {
-    success: { const: false },
+    success: { type: 'boolean', const: false },
     code: { type: 'string', enum: Object.keys(ERROR_TABLE.codes).filter((code) => code !== 'DEADLINE_EXCEEDED') },
     message: { type: 'string', description: 'One sentence that a person can act on.' },
     details: {
@@ -324,7 +324,7 @@ function relinked(schema: unknown): JsonSchema {
   }) as JsonSchema;
 }
 
-type ObjectSchema = JsonSchema & { properties: Record<string, JsonSchema & { needs?: string }> };
+type ObjectSchema = JsonSchema & { properties: Record<string, JsonSchema & { needs?: string; unlisted?: true }> };
 
 function isObjectSchema(value: unknown): value is ObjectSchema {
   return (
@@ -332,11 +332,12 @@ function isObjectSchema(value: unknown): value is ObjectSchema {
   );
 }
 
-/** `needs` of a field, the name of another one, in the words of JSON Schema. */
+/** `needs` of a field, the name of another one, in the words of JSON Schema. Without fields that are `unlisted`. */
 function withDependent(schema: ObjectSchema): JsonSchema {
   const dependentRequired: Record<string, string[]> = {};
   const properties: Record<string, JsonSchema> = {};
-  for (const [name, { needs, ...property }] of Object.entries(schema.properties)) {
+  for (const [name, { needs, unlisted, ...property }] of Object.entries(schema.properties)) {
+    if (unlisted === true) continue;
     if (needs !== undefined) dependentRequired[name] = [needs];
     properties[name] = property;
   }

@@ -52,6 +52,9 @@ export const Impact = record('Impact', {
   }),
 });
 
+/** Of a write that answers nothing. Generators have no type whose one value is null. */
+const nothing = z.null().meta({ type: ['object', 'null'], description: 'Null: the write answers nothing.' });
+
 const query = {
   dryRun: flagParam.optional().meta({
     description:
@@ -75,7 +78,7 @@ export function withDryRun(route: Route): Route {
     ...extended,
     envelope: successData,
     statuses: [200],
-    response: z.strictObject({ result: route.response ?? z.null(), impact: Impact }),
+    response: z.strictObject({ result: route.response ?? nothing, impact: Impact }),
     // A dry run is a question: a refused one does not count as an attempt to write.
     refusal: null,
     dear: true,

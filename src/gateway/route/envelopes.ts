@@ -109,14 +109,14 @@ export function objectSchema(properties: Record<string, JsonSchema>): JsonSchema
 export const successData = valueEnvelope(
   'successData',
   (data) => ({ success: true, data }),
-  (payload) => objectSchema({ success: { const: true }, data: payload }),
+  (payload) => objectSchema({ success: { type: 'boolean', const: true }, data: payload }),
 );
 
 /** `{code: "OK", response: <payload>}` */
 export const codeResponse = valueEnvelope(
   'codeResponse',
   (response) => ({ code: 'OK', response }),
-  (payload) => objectSchema({ code: { const: 'OK' }, response: payload }),
+  (payload) => objectSchema({ code: { type: 'string', const: 'OK' }, response: payload }),
 );
 
 /** The payload as it is. */

@@ -165,7 +165,7 @@ function pagedEnvelope(name: string, member: 'data' | 'response', mark: Record<s
     },
     (payload) => {
       const { data } = payload.properties as Record<string, JsonSchema>;
-      const constants = Object.entries(mark).map(([key, value]) => [key, { const: value }]);
+      const constants = Object.entries(mark).map(([key, value]) => [key, { type: typeof value, const: value }]);
       return objectSchema({ ...Object.fromEntries(constants), [member]: data ?? {}, page: PAGE });
     },
   );
@@ -185,7 +185,7 @@ export const optionallyPaged = valueEnvelope(
   },
   (payload) => {
     const { data } = payload.properties as Record<string, JsonSchema>;
-    const described = objectSchema({ success: { const: true }, data: data ?? {} });
+    const described = objectSchema({ success: { type: 'boolean', const: true }, data: data ?? {} });
     return { ...described, properties: { ...(described.properties as object), page: PAGE } };
   },
 );

@@ -60,7 +60,7 @@ const rowsSince = valueEnvelope(
   },
   (payload) => {
     const { rows = {}, since = {} } = payload.properties as Record<string, JsonSchema>;
-    return objectSchema({ success: { const: true }, data: rows, since });
+    return objectSchema({ success: { type: 'boolean', const: true }, data: rows, since });
   },
 );
 

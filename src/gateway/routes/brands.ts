@@ -66,7 +66,13 @@ function secret(max: number, description: string) {
     .meta({ description });
 }
 
-const OAuth2 = record('NewBrandOAuth2', {
+/**
+ * What an answer says of a secret may come back, and is ignored. It is not documented: generators make a function `hasPassword` of the
+ * field `password`, which a field of that name would hide.
+ */
+const saidOfSecret = readOnly.meta({ unlisted: true });
+
+const OAuth2 = record('BrandOAuth2Fields', {
   tokenUrl: storableUrl(true).optional().meta({
     description:
       'Where access tokens are fetched: https on the internet, the origin of `auth.issuer`, or an origin of the configuration key `brands.tokenOrigins`; outside production this machine, too.',
@@ -81,8 +87,8 @@ const OAuth2 = record('NewBrandOAuth2', {
     8000,
     'Write-only. Without one, tokens are requested with client credentials. Required again when host, port, user, tokenUrl or clientId change; null removes it.',
   ).optional(),
-  hasClientSecret: readOnly,
-  hasRefreshToken: readOnly,
+  hasClientSecret: saidOfSecret,
+  hasRefreshToken: saidOfSecret,
 });
 
 const smtpFields = {
@@ -98,7 +104,7 @@ const smtpFields = {
   password: secret(1000, 'Write-only. Required again when host, port or user change; null removes it.'),
 };
 
-const Smtp = record('NewBrandSmtp', {
+const Smtp = record('BrandSmtpFields', {
   host: host.optional(),
   port: z.int().min(1).max(65_535).optional(),
   secure: smtpFields.secure.optional(),
@@ -107,7 +113,7 @@ const Smtp = record('NewBrandSmtp', {
   auth: smtpFields.auth.optional(),
   password: smtpFields.password.optional(),
   oauth2: OAuth2.nullable().optional(),
-  hasPassword: readOnly,
+  hasPassword: saidOfSecret,
 });
 
 /** Fields that both creation and change take. `allowHttp`: outside production. */

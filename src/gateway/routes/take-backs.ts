@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { LIMITS } from '../../base/grammar.ts';
-import { AppParams, email, id, idParam, slug } from '../route/fields.ts';
+import { AppParams, email, flagParam, id, idParam, slug } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
@@ -28,10 +28,9 @@ const TakenBackOfSeveral = record('TakenBackOfSeveral', {
 });
 
 const query = z.strictObject({
-  withdraw: z
-    .enum(['true', 'false'])
+  withdraw: flagParam
     .optional()
-    .meta({ description: '`true`: unread items leave the inboxes, too. By default they stay.' }),
+    .meta({ description: 'True: unread items leave the inboxes, too. By default they stay.' }),
 });
 
 const DESCRIPTION =
@@ -51,7 +50,7 @@ const takeBackOne = defineRoute({
   response: TakenBack,
   errors: ['NOT_FOUND'],
   handle: ({ takeBacks }, input) =>
-    takeBacks.one(input.params.appCode, input.params.id, input.query.withdraw === 'true', input),
+    takeBacks.one(input.params.appCode, input.params.id, input.query.withdraw === true, input),
 });
 
 const takeBackSeveral = defineRoute({
@@ -89,7 +88,7 @@ const takeBackSeveral = defineRoute({
   handle: ({ takeBacks }, { body: { ids, waiting }, ...input }) => {
     const { type = null, email: person = null } = waiting ?? {};
     const order = ids === undefined ? { waiting: { type, email: person } } : { ids };
-    return takeBacks.several(input.params.appCode, order, input.query.withdraw === 'true', input);
+    return takeBacks.several(input.params.appCode, order, input.query.withdraw === true, input);
   },
 });
 

@@ -4316,7 +4316,7 @@ export interface components {
             hasClientSecret: boolean;
             hasRefreshToken: boolean;
         };
-        NewBrandSmtp: {
+        BrandSmtpFields: {
             host?: string;
             port?: number;
             /** @description TLS from the first byte (port 465); false: STARTTLS. */
@@ -4331,10 +4331,9 @@ export interface components {
             auth?: "password" | "oauth2";
             /** @description Write-only. Required again when host, port or user change; null removes it. */
             password?: string | null;
-            oauth2?: components["schemas"]["NewBrandOAuth2"] | null;
-            hasPassword?: unknown;
+            oauth2?: components["schemas"]["BrandOAuth2Fields"] | null;
         };
-        NewBrandOAuth2: {
+        BrandOAuth2Fields: {
             /** @description Where access tokens are fetched: https on the internet, the origin of `auth.issuer`, or an origin of the configuration key `brands.tokenOrigins`; outside production this machine, too. */
             tokenUrl?: string;
             clientId?: string;
@@ -4344,8 +4343,6 @@ export interface components {
             scope?: string | null;
             /** @description Write-only. Without one, tokens are requested with client credentials. Required again when host, port, user, tokenUrl or clientId change; null removes it. */
             refreshToken?: string | null;
-            hasClientSecret?: unknown;
-            hasRefreshToken?: unknown;
         };
         BrandLook: {
             slug: string;
@@ -6029,7 +6026,8 @@ export interface operations {
                         /** @constant */
                         success: true;
                         data: {
-                            result: null;
+                            /** @description Null: the write answers nothing. */
+                            result: Record<string, never> | null;
                             impact: components["schemas"]["Impact"];
                         };
                     };
@@ -6609,7 +6607,8 @@ export interface operations {
                         /** @constant */
                         success: true;
                         data: {
-                            result: null;
+                            /** @description Null: the write answers nothing. */
+                            result: Record<string, never> | null;
                             impact: components["schemas"]["Impact"];
                         };
                     };
@@ -6842,7 +6841,8 @@ export interface operations {
                         /** @constant */
                         success: true;
                         data: {
-                            result: null;
+                            /** @description Null: the write answers nothing. */
+                            result: Record<string, never> | null;
                             impact: components["schemas"]["Impact"];
                         };
                     };
@@ -7178,7 +7178,8 @@ export interface operations {
                         /** @constant */
                         success: true;
                         data: {
-                            result: null;
+                            /** @description Null: the write answers nothing. */
+                            result: Record<string, never> | null;
                             impact: components["schemas"]["Impact"];
                         };
                     };
@@ -7658,7 +7659,8 @@ export interface operations {
                         /** @constant */
                         success: true;
                         data: {
-                            result: null;
+                            /** @description Null: the write answers nothing. */
+                            result: Record<string, never> | null;
                             impact: components["schemas"]["Impact"];
                         };
                     };
@@ -8127,7 +8129,8 @@ export interface operations {
                         /** @constant */
                         success: true;
                         data: {
-                            result: null;
+                            /** @description Null: the write answers nothing. */
+                            result: Record<string, never> | null;
                             impact: components["schemas"]["Impact"];
                         };
                     };
@@ -8248,7 +8251,8 @@ export interface operations {
                         /** @constant */
                         success: true;
                         data: {
-                            result: null;
+                            /** @description Null: the write answers nothing. */
+                            result: Record<string, never> | null;
                             impact: components["schemas"]["Impact"];
                         };
                     };
@@ -9446,7 +9450,7 @@ export interface operations {
                     emailFrom?: string | null;
                     emailFromName?: string | null;
                     idpOrgId?: string | null;
-                    smtp?: components["schemas"]["NewBrandSmtp"] | null;
+                    smtp?: components["schemas"]["BrandSmtpFields"] | null;
                 };
             };
         };
@@ -9519,7 +9523,7 @@ export interface operations {
                     emailFrom?: string | null;
                     emailFromName?: string | null;
                     idpOrgId?: string | null;
-                    smtp?: components["schemas"]["NewBrandSmtp"] | null;
+                    smtp?: components["schemas"]["BrandSmtpFields"] | null;
                     id?: unknown;
                     createdAt?: unknown;
                     updatedAt?: unknown;
@@ -10464,8 +10468,8 @@ export interface operations {
     cancelNotification: {
         parameters: {
             query?: {
-                /** @description `true`: unread items leave the inboxes, too. By default they stay. */
-                withdraw?: "true" | "false";
+                /** @description True: unread items leave the inboxes, too. By default they stay. */
+                withdraw?: boolean;
             };
             header?: never;
             path: {
@@ -10496,8 +10500,8 @@ export interface operations {
     cancelNotifications: {
         parameters: {
             query?: {
-                /** @description `true`: unread items leave the inboxes, too. By default they stay. */
-                withdraw?: "true" | "false";
+                /** @description True: unread items leave the inboxes, too. By default they stay. */
+                withdraw?: boolean;
             };
             header?: never;
             path: {

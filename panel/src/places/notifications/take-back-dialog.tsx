@@ -104,7 +104,7 @@ function Asking({ app, order, ready, missing = false, onClose, children }: Askin
   const act = () =>
     writing.run(async () => {
       const body = 'ids' in order ? { ids: [...order.ids] } : { waiting: order.waiting };
-      const given = { path: { appCode: app }, query: withdraw ? { withdraw: 'true' as const } : {}, body };
+      const given = { path: { appCode: app }, query: withdraw ? { withdraw: true as const } : {}, body };
       const answer = await call('POST /api/applications/{appCode}/notifications/cancel', given, { timeoutMs: 60_000 });
       setTaken(answer.data);
     });

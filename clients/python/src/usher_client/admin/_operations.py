@@ -3571,7 +3571,7 @@ class Operations:
         *,
         app_code: str,
         id: str,
-        withdraw: Literal["true", "false"] | None = None,
+        withdraw: bool | None = None,
     ) -> Answer[TakenBack]:
         """Take back what has not left of a notification.
 
@@ -3594,7 +3594,7 @@ class Operations:
         *,
         app_code: str,
         body: CancelNotificationsBody,
-        withdraw: Literal["true", "false"] | None = None,
+        withdraw: bool | None = None,
     ) -> Answer[TakenBackOfSeveral]:
         """Take back what has not left of several notifications.
 
@@ -7392,7 +7392,7 @@ class AsyncOperations:
         *,
         app_code: str,
         id: str,
-        withdraw: Literal["true", "false"] | None = None,
+        withdraw: bool | None = None,
     ) -> Answer[TakenBack]:
         """Take back what has not left of a notification.
 
@@ -7415,7 +7415,7 @@ class AsyncOperations:
         *,
         app_code: str,
         body: CancelNotificationsBody,
-        withdraw: Literal["true", "false"] | None = None,
+        withdraw: bool | None = None,
     ) -> Answer[TakenBackOfSeveral]:
         """Take back what has not left of several notifications.
 

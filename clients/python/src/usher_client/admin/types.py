@@ -1165,7 +1165,7 @@ class BrandOAuth2(TypedDict):
     hasRefreshToken: bool
 
 
-class NewBrandSmtp(TypedDict):
+class BrandSmtpFields(TypedDict):
     host: NotRequired[str]
     port: NotRequired[int]
     secure: NotRequired[bool]
@@ -1173,18 +1173,15 @@ class NewBrandSmtp(TypedDict):
     user: NotRequired[str | None]
     auth: NotRequired[Literal["password", "oauth2"]]
     password: NotRequired[str | None]
-    oauth2: NotRequired[NewBrandOAuth2 | None]
-    hasPassword: NotRequired[Any]
+    oauth2: NotRequired[BrandOAuth2Fields | None]
 
 
-class NewBrandOAuth2(TypedDict):
+class BrandOAuth2Fields(TypedDict):
     tokenUrl: NotRequired[str]
     clientId: NotRequired[str]
     clientSecret: NotRequired[str | None]
     scope: NotRequired[str | None]
     refreshToken: NotRequired[str | None]
-    hasClientSecret: NotRequired[Any]
-    hasRefreshToken: NotRequired[Any]
 
 
 class BrandLook(TypedDict):
@@ -1777,7 +1774,7 @@ class UpdateApplicationBody(TypedDict):
 
 
 class DeleteApplicationDryRun(TypedDict):
-    result: None
+    result: dict[str, Any] | None
     impact: Impact
 
 
@@ -1902,7 +1899,7 @@ class UpdateEntityBody(TypedDict):
 
 
 class DeleteEntityDryRun(TypedDict):
-    result: None
+    result: dict[str, Any] | None
     impact: Impact
 
 
@@ -1948,7 +1945,7 @@ UpdatePermissionBody = TypedDict(
 
 
 class DeletePermissionDryRun(TypedDict):
-    result: None
+    result: dict[str, Any] | None
     impact: Impact
 
 
@@ -2005,7 +2002,7 @@ class UpdateRoleBody(TypedDict):
 
 
 class DeleteRoleDryRun(TypedDict):
-    result: None
+    result: dict[str, Any] | None
     impact: Impact
 
 
@@ -2078,7 +2075,7 @@ class AssignRoleBody(TypedDict):
 
 
 class RevokeRoleDryRun(TypedDict):
-    result: None
+    result: dict[str, Any] | None
     impact: Impact
 
 
@@ -2149,7 +2146,7 @@ class AddAppAdminDryRun(TypedDict):
 
 
 class RemoveAppAdminDryRun(TypedDict):
-    result: None
+    result: dict[str, Any] | None
     impact: Impact
 
 
@@ -2159,7 +2156,7 @@ class AddSuperAdminDryRun(TypedDict):
 
 
 class RemoveSuperAdminDryRun(TypedDict):
-    result: None
+    result: dict[str, Any] | None
     impact: Impact
 
 
@@ -2312,7 +2309,7 @@ class CreateBrandBody(TypedDict):
     emailFrom: NotRequired[str | None]
     emailFromName: NotRequired[str | None]
     idpOrgId: NotRequired[str | None]
-    smtp: NotRequired[NewBrandSmtp | None]
+    smtp: NotRequired[BrandSmtpFields | None]
 
 
 class UpdateBrandBody(TypedDict):
@@ -2327,7 +2324,7 @@ class UpdateBrandBody(TypedDict):
     emailFrom: NotRequired[str | None]
     emailFromName: NotRequired[str | None]
     idpOrgId: NotRequired[str | None]
-    smtp: NotRequired[NewBrandSmtp | None]
+    smtp: NotRequired[BrandSmtpFields | None]
     id: NotRequired[Any]
     createdAt: NotRequired[Any]
     updatedAt: NotRequired[Any]
