@@ -17,6 +17,7 @@ import {
   type MembershipRow,
   type PeopleOrder,
   type PersonPlace,
+  type RolesRow,
   readMemberships,
   readRolesOf,
   readUsers,
@@ -47,7 +48,7 @@ export interface UserQuery {
 }
 
 /** A user of a list; with the roles held in the application that was asked about. */
-export type ListedUser = UserRow & { roles?: readonly string[] };
+export type ListedUser = UserRow & Partial<RolesRow>;
 
 interface UserPage<Place = number> extends Page<ListedUser, Place> {
   /** Whether the reader is a SuperAdmin; only they learn who else is one. */
@@ -242,7 +243,7 @@ async function withRoles(tx: Tx, rows: UserRow[], app: number | undefined): Prom
     rows.map(({ id }) => id),
     app,
   );
-  return rows.map((row) => ({ ...row, roles: held.get(row.id) ?? [] }));
+  return rows.map((row) => ({ ...row, ...(held.get(row.id) ?? { roles: [], roleWindows: [] }) }));
 }
 
 /** The ids of the applications that the reader may see, or of the one that they ask about; null: of all. */

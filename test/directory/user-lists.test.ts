@@ -237,5 +237,28 @@ for (const kind of KINDS) {
         { path: 'role', message: 'needs appCode' },
       ]);
     });
+
+    test('people of one application are listed with the windows of their roles, to come included', async () => {
+      await world();
+      const [ends, begins] = ['2050-01-02T03:04:05.006Z', '2049-01-02T03:04:05.006Z'];
+      await registry.usher.app.database.change(async (tx) => {
+        await sql`update user_role h set starts_at = case when p.email like 'cid%' then ${begins}::timestamptz end, ends_at = ${ends}
+          from role r, person p where r.id = h.role_id and p.id = h.person_id
+            and (p.email, r.code) in (('ben@example.com', 'payer'), ('cid@example.com', 'reader'))`.execute(tx.kysely);
+        return { result: undefined, scopes: ['*'] };
+      });
+      const { body } = await root.get('/api/users?appCode=billing');
+      const of = (email: string) => body.data.find((row: { email: string }) => row.email === email);
+      expect(of('ben@example.com')).toMatchObject({
+        roles: ['payer', 'reader'],
+        roleWindows: [{ code: 'payer', startsAt: null, endsAt: ends }],
+      });
+      expect(of('cid@example.com')).toMatchObject({
+        roles: [],
+        roleWindows: [{ code: 'reader', startsAt: begins, endsAt: ends }],
+      });
+      expect(of('idle@example.com').roleWindows).toEqual([]);
+      expect((await root.get('/api/users?limit=1')).body.data[0]).not.toHaveProperty('roleWindows');
+    });
   });
 }

@@ -15,6 +15,7 @@ import {
   roleCode,
   search,
   timestamp,
+  windowFields,
 } from '../route/fields.ts';
 import { anyAdministrator, signedIn, superAdmin } from '../route/guards.ts';
 import { keyedPage, orderedPageParams, paged, pagedData, pageSchema } from '../route/paging.ts';
@@ -48,7 +49,11 @@ const User = record('User', {
   roles: z
     .array(z.string())
     .optional()
-    .meta({ description: 'The roles that the person holds in `appCode`, where that is asked about.' }),
+    .meta({ description: 'The roles that count now of the person in `appCode`, where that is asked about.' }),
+  roleWindows: z
+    .array(z.object({ code: z.string(), ...windowFields }))
+    .optional()
+    .meta({ description: 'Of those roles the ones with a beginning or an end, to come included.' }),
 });
 
 function toJson({ superadmin, roles, ...row }: ListedUser, bySuperadmin: boolean): z.input<typeof User> {

@@ -5,7 +5,7 @@ import type { Row } from '../entities/schema.ts';
 import type { Members } from '../people/members.ts';
 import { findPeopleInOrder, type OrderedPage, type OrderedPeople } from '../people/person-order.ts';
 import { type FoundPeople, findPeople, type PeopleFilter } from '../people/person-search.ts';
-import { counting, countingSql, held } from '../windows.ts';
+import { counting, held, heldSql, isCountingSql, type WindowJson, windowJsonSql } from '../windows.ts';
 
 export type { PeopleOrder, PersonPlace } from '../people/person-order.ts';
 
@@ -142,20 +142,34 @@ export async function readUsers(tx: Tx, ids: readonly number[], apps: readonly n
 }
 
 /** $1 ids, $2 an application. */
-const ROLES_OF = new Prepared<{ id: number; roles: string[] }>(
+const ROLES_OF = new Prepared<RolesRow & { id: number }>(
   'roles_of',
   `
-    select u.id, array(select r.code from ${countingSql('user_role')} h join role r on r.id = h.role_id
-        where h.application_id = $2 and h.person_id = u.id order by r.code) as roles
-    from unnest($1::bigint[]) as u (id)`,
+    select u.id, coalesce(json_agg(h.code order by h.code) filter (where h.counts), '[]') as roles,
+      coalesce(json_agg(json_build_object('code', h.code, ${windowJsonSql('h')}) order by h.code)
+        filter (where coalesce(h.starts_at, h.ends_at) is not null), '[]') as role_windows
+    from unnest($1::bigint[]) as u (id)
+    left join lateral (
+      select r.code, x.starts_at, x.ends_at, ${isCountingSql('x')} as counts
+      from ${heldSql('user_role')} x join role r on r.id = x.role_id
+      where x.application_id = $2 and x.person_id = u.id) h on true
+    group by u.id`,
 );
 
-/** The codes of the roles that count now of each of these people in the application, sorted. */
-export async function readRolesOf(tx: Tx, ids: readonly number[], app: number): Promise<ReadonlyMap<number, string[]>> {
+/** The roles of a person in an application, by code. */
+export interface RolesRow {
+  /** Those that count now. */
+  roles: string[];
+  /** Those with a beginning or an end, to come included. */
+  roleWindows: ({ code: string } & WindowJson)[];
+}
+
+/** The roles of each of these people in the application. */
+export async function readRolesOf(tx: Tx, ids: readonly number[], app: number): Promise<ReadonlyMap<number, RolesRow>> {
   if (ids.length === 0) return new Map();
   await planByIndex(tx);
   const rows = await ROLES_OF.rows(tx, ids, app);
-  return new Map(rows.map(({ id, roles }) => [id, roles]));
+  return new Map(rows.map(({ id, ...row }) => [id, row]));
 }
 
 /** A person's memberships, by application code; among `apps`, or all where it is null. Roles and the seat are those that count now. */

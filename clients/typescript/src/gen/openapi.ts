@@ -3373,8 +3373,16 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             lastLoginAt: string | null;
-            /** @description The roles that the person holds in `appCode`, where that is asked about. */
+            /** @description The roles that count now of the person in `appCode`, where that is asked about. */
             roles?: string[];
+            /** @description Of those roles the ones with a beginning or an end, to come included. */
+            roleWindows?: {
+                code: string;
+                /** @description From when the grant counts; null: always. */
+                startsAt: string | null;
+                /** @description From when on the grant no longer counts; null: never. */
+                endsAt: string | null;
+            }[];
         };
         UserDetail: {
             id: number;

@@ -401,6 +401,12 @@ class SuperAdmin(TypedDict):
     createdAt: str
 
 
+class UserRoleWindowsItem(TypedDict):
+    code: str
+    startsAt: str | None
+    endsAt: str | None
+
+
 class User(TypedDict):
     id: int
     email: str
@@ -414,6 +420,7 @@ class User(TypedDict):
     createdAt: str
     lastLoginAt: str | None
     roles: NotRequired[list[str]]
+    roleWindows: NotRequired[list[UserRoleWindowsItem]]
 
 
 class UserDetail(TypedDict):
