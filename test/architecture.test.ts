@@ -76,6 +76,10 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   },
   // What grows with time, over all tables.
   retention: { imports: ['base', 'persistence/database', 'persistence/operations/partitions'] },
+  // Who is told of what ends is handed in.
+  timekeeper: {
+    imports: ['base', 'engine/types', 'persistence/database', 'persistence/audit', 'persistence/timekeeper'],
+  },
   gateway: {
     imports: [
       'gen',

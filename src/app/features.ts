@@ -33,6 +33,7 @@ import { RefusedMails } from '../provider/mail/refused-mails.ts';
 import { seedAuthMails } from '../provider/mail/seed.ts';
 import { buildProvider, nameDirectory } from '../provider/provider.ts';
 import { Retention } from '../retention/retention.ts';
+import { Timekeeper } from '../timekeeper/timekeeper.ts';
 import { type BuiltDelivery, buildDelivery, type Deliverer } from './delivery.ts';
 import { buildMail } from './mail.ts';
 import { warnOfOrganizations } from './organizations.ts';
@@ -96,7 +97,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const brands = new Brands({ database, sealing, senders, mailer, tokenPolicy, publicUrl: options.publicUrl });
   const sendByBrand = brands.sendBy.bind(brands);
   const limit = createRateLimit(TESTS_A_MINUTE);
-  const { services, renderer } = buildNotifications({ ...options, unsubscriptions, bell, sendByBrand, limit });
+  const { services, renderer, endings } = buildNotifications({ ...options, unsubscriptions, bell, sendByBrand, limit });
   const directory = buildDirectory(options, {
     turns,
     names: nameDirectory(options),
@@ -106,6 +107,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   });
   const { erasures } = directory;
   const retention = config.roles.includes('worker') ? new Retention({ ...options, keep: config.retention }) : null;
+  const timekeeper = new Timekeeper({ ...options, tell: () => endings.tell() });
   const provider = buildProvider({
     ...options,
     sealing,
@@ -136,6 +138,8 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
     prepare: async ({ standby }) => {
       await loadPackages(config);
       await warnOfOrganizations(config, database, options.log);
+      // On a standby, too: that nobody tidies up is told from there.
+      timekeeper.start();
       if (standby) {
         await database.read((tx) => checkKeys(tx, sealing));
         return;
@@ -158,6 +162,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
       erasures.stop();
       await provider.nightly?.stop();
       await retention?.stop();
+      await timekeeper.stop();
       renderer.close();
       await mailer.close();
     },

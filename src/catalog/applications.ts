@@ -58,6 +58,7 @@ interface NewApplication {
   description?: string | null | undefined;
   supportedLanguages?: readonly string[] | undefined;
   strictCodes?: boolean | undefined;
+  tellEndings?: boolean | undefined;
 }
 
 export interface CountedApplication extends ApplicationRecord {
@@ -150,11 +151,11 @@ export class Applications {
 
   /** Creates the application with its notification type `generic`. ALREADY_EXISTS, UNKNOWN_LANGUAGES. */
   create(wanted: NewApplication, by: By): Promise<Committed<TaggedApplication>> {
-    const { code, name, description = null, supportedLanguages = [], strictCodes = false } = wanted;
+    const { code, name, description = null, supportedLanguages = [], strictCodes = false, tellEndings = true } = wanted;
     const about = { app: code, action: 'application.created', guard: managerOfAll('create an application') };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       await refuseUnknownLanguages(tx, supportedLanguages);
-      const id = await insertApplication(tx, { code, name, description, strictCodes });
+      const id = await insertApplication(tx, { code, name, description, strictCodes, tellEndings });
       if (id === null) throw new UsherError('ALREADY_EXISTS', `Application ${code} exists already.`);
       await replaceLanguages(tx, id, supportedLanguages);
       await ensureGenericType(tx, id);
@@ -183,6 +184,7 @@ export class Applications {
         description: change.description === undefined ? before.description : change.description,
         supportedLanguages: change.supportedLanguages ?? before.supportedLanguages,
         strictCodes: change.strictCodes ?? before.strictCodes,
+        tellEndings: change.tellEndings ?? before.tellEndings,
       };
       if (isSame(content({ ...before, ...wanted }), content(before))) return { result: tagged(before), scopes: [] };
       await updateApplication(tx, id, wanted);
@@ -257,8 +259,8 @@ async function refuseUnknownLanguages(tx: Tx, codes: readonly string[]): Promise
 }
 
 /** The writable fields of an application: the input of its tag, and the content of audit records. */
-function content({ code, name, description, supportedLanguages, strictCodes }: Required<NewApplication>) {
-  return { code, name, description, supportedLanguages, strictCodes };
+function content({ code, name, description, supportedLanguages, strictCodes, tellEndings }: Required<NewApplication>) {
+  return { code, name, description, supportedLanguages, strictCodes, tellEndings };
 }
 
 function tagged(application: ApplicationRecord): TaggedApplication {

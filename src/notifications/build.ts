@@ -11,6 +11,7 @@ import { WorkQueue } from '../directory/work-queue.ts';
 import type { Database } from '../persistence/database.ts';
 import { AllSends } from './all-sends.ts';
 import { RenderBudget } from './budget.ts';
+import { Endings } from './endings.ts';
 import { Inbox } from './inbox.ts';
 import { SendLog } from './log.ts';
 import { Preferences } from './preferences.ts';
@@ -52,13 +53,15 @@ export function buildNotifications(options: NotificationsOptions) {
   // A quarter of the connections: two large sends occupy a database server, and a third would wait for their locks.
   const permits = Math.max(1, Math.floor(config.database.poolSize / 4));
   const turns = new WorkQueue({ permits, clock });
+  const sends = new Sends({ database, renderer, budget, unsubscriptions, turns, allowHttp, arrived, ring: bell.ring });
   return {
+    endings: new Endings({ ...options, sends, timezone: config.notifications.timezone }),
     services: {
       notificationTypes: new NotificationTypes(database),
       templates,
       templateTests: new TemplateTests({ ...options, templates }),
       notificationPreferences: new Preferences(database),
-      sends: new Sends({ database, renderer, budget, unsubscriptions, turns, allowHttp, arrived, ring: bell.ring }),
+      sends,
       sendLog: new SendLog(database, bell.ring),
       takeBacks: new TakeBacks(database, arrived),
       allSends: new AllSends(database, clock, bell.ring),

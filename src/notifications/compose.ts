@@ -39,6 +39,8 @@ export interface SendOrder {
   readonly locale: string | null;
   /** Null for `default`, if such a template exists. */
   readonly templateKey: string | null;
+  /** Of the service's own words: the language of subject and body. Without a `templateKey` no template is looked for then. */
+  readonly wordsIn?: string;
 }
 
 /** All stored data that the messages of a send depend on, read in one transaction. */
@@ -78,7 +80,8 @@ export async function gather(tx: Tx, app: Material['app'], order: SendOrder): Pr
       },
     );
   }
-  const variants = await findVariants(tx, app.id, type.id, order.templateKey ?? 'default');
+  const isPlain = order.templateKey === null && order.wordsIn !== undefined;
+  const variants = isPlain ? [] : await findVariants(tx, app.id, type.id, order.templateKey ?? 'default');
   if (order.templateKey !== null && variants.length === 0) {
     throw unknownReference('templateKey', `templateKey names no template of the type ${type.code}`);
   }
@@ -216,7 +219,7 @@ async function plainMessages({ type, readers }: Material, order: SendOrder, tota
   total.add(wording.bytes * order.recipients.length);
   return await mapInSlices(order.recipients, (email) => {
     const reader = readers.get(email);
-    const locale = order.locale ?? reader?.locale ?? SYSTEM_LANGUAGE;
+    const locale = order.wordsIn ?? order.locale ?? reader?.locale ?? SYSTEM_LANGUAGE;
     return { email, brandId: reader?.brandId ?? null, locale, wording };
   });
 }

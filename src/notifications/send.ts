@@ -93,6 +93,8 @@ interface Stored {
   readonly repeated: boolean;
 }
 
+const NOT_STORED: Stored = { notifications: [], reached: [], repeated: false };
+
 export class Sends {
   readonly #options: SendsOptions;
 
@@ -123,6 +125,20 @@ export class Sends {
         }
         return outcome;
       });
+      return result;
+    });
+  }
+
+  /**
+   * What the service itself tells people; nothing is sent where `claim`, in the transaction that stores it, says that it is not to be
+   * told any more. Errors as `bySystem`.
+   */
+  byService(app: string, order: SendOrder, claim: (tx: Tx) => Promise<boolean>): Promise<SentNotification[]> {
+    return this.#send({ app, order, by: 'key', unknown: () => unknownApplication(app) }, async (store) => {
+      const { result } = await this.#options.database.change(
+        async (tx): Promise<Outcome<Stored>> =>
+          (await claim(tx)) ? await store(tx) : { result: NOT_STORED, scopes: [] },
+      );
       return result;
     });
   }

@@ -22,6 +22,7 @@ describe('the list of applications', () => {
       description: null,
       supportedLanguages: [],
       strictCodes: false,
+      tellEndings: true,
       createdAt: '2026-01-05T08:30:00.000Z',
       updatedAt: '2026-01-05T08:30:00.000Z',
       counts: { people: at, roles: 1, permissions: 2, admins: 3 },

@@ -145,6 +145,7 @@ for (const kind of KINDS) {
       expect(made.body.data).toEqual({
         ...body,
         strictCodes: false,
+        tellEndings: true,
         id: expect.any(Number),
         createdAt: expect.any(String),
         updatedAt: expect.any(String),

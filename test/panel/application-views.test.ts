@@ -26,6 +26,7 @@ describe('roles for many people', () => {
     description: null,
     supportedLanguages: ['en'],
     strictCodes: true,
+    tellEndings: true,
   };
 
   test('are a manifest of assignments that leaves the application as it is', () => {

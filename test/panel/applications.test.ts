@@ -10,6 +10,7 @@ describe('the list of applications', () => {
     description: null,
     supportedLanguages: [],
     strictCodes: false,
+    tellEndings: true,
     createdAt: '2026-01-05T08:30:00.000Z',
     updatedAt: `2026-01-0${people}T08:30:00.000Z`,
     counts: { people, roles: 0, permissions: 0, admins: 0 },

@@ -299,6 +299,7 @@ describe('a draft as a manifest', () => {
       description: '- not a list',
       supportedLanguages: ['en'],
       strictCodes: true,
+      tellEndings: true,
     };
     const { changes } = set(EMPTY, 11, 3, 'edit');
     const text = await yamlOf(proposalOf(application, TABLE, changes));

@@ -37,7 +37,7 @@ beforeEach(async () => {
   wanted = await definitions();
   await client.query(`
     set session_replication_role = replica;
-    ${TABLES.map((table) => `alter table ${table} drop column starts_at, drop column ends_at;`).join('\n')}
+    ${TABLES.map((table) => `alter table ${table} drop column starts_at cascade, drop column ends_at cascade;`).join('\n')}
     drop index if exists user_role_role, app_admin_application, resource_override_subjects;
     create index user_role_role on user_role (application_id, role_id, person_id);
     create index app_admin_application on app_admin (application_id, person_id);

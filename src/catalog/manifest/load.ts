@@ -78,8 +78,8 @@ export async function loadCatalog(tx: Tx, code: string, withTemplates: boolean):
       if (access !== null) roles.get(role)?.permissions.set(permission, access);
     }
   }
-  const { id, name, description, supportedLanguages, strictCodes } = row;
-  const application = described({ code, name, description, supportedLanguages, strictCodes });
+  const { id, name, description, supportedLanguages, strictCodes, tellEndings } = row;
+  const application = described({ code, name, description, supportedLanguages, strictCodes, tellEndings });
   if (withTemplates) await loadTemplates(tx, id, templates);
   return { id, application, ...catalog };
 }

@@ -5,7 +5,7 @@
  *
  * - A section that is absent is left alone, with `prune` too. An empty one (`admins: []`) names nothing.
  * - A named record is described completely: an absent optional field has its default. A role's `permissions`
- *   and the application's `supportedLanguages` and `strictCodes` are such fields.
+ *   and the application's `supportedLanguages`, `strictCodes` and `tellEndings` are such fields.
  * - Without `prune` no unnamed record is removed. With it, records that a present section does not name are removed.
  * - The same record named twice is refused, also an address in two spellings.
  */
@@ -174,6 +174,7 @@ export const Application = z
         false,
         'Whether a question with an unknown code is refused instead of denied.',
       ),
+      tellEndings: optional(z.boolean(), true, 'Whether people are told that a grant of theirs ends soon.'),
     },
     {
       error: ({ input }) =>

@@ -29,6 +29,7 @@ const Application = record('Application', {
   strictCodes: z
     .boolean()
     .meta({ description: 'Whether questions that name an unknown permission or resource type are refused.' }),
+  tellEndings: z.boolean().meta({ description: 'Whether people are told that a grant of theirs ends soon.' }),
   createdAt: timestamp,
   updatedAt: timestamp,
 });
@@ -52,6 +53,11 @@ const supportedLanguages = z
 const strictCodes = z.boolean().meta({
   description:
     'Refuses a question that names a permission which the application does not define, or a resource type that its catalog (once it has an entry) does not list: 400 UNKNOWN_CODE. Default false.',
+});
+
+const tellEndings = z.boolean().meta({
+  description:
+    'Tells a person three days before a grant of theirs ends that runs for more than seven, by the type `generic` and the template `access-ending` where there is one. Default true.',
 });
 
 const LIST = 'applications';
@@ -130,6 +136,7 @@ const createApplication = defineRoute({
     description: description.optional(),
     supportedLanguages: supportedLanguages.optional(),
     strictCodes: strictCodes.optional(),
+    tellEndings: tellEndings.optional(),
   }),
   status: 201,
   response: Application,
@@ -175,6 +182,7 @@ const changeApplication = defineRoute({
     description: description.optional(),
     supportedLanguages: supportedLanguages.optional(),
     strictCodes: strictCodes.optional(),
+    tellEndings: tellEndings.optional(),
     code: z.string().optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
     id: readOnly,
     counts: readOnly,

@@ -10,7 +10,7 @@ export interface ApplicationRecord extends Row<'application'> {
 }
 
 /** The writable fields of an application, apart from its languages. */
-export type ApplicationFields = Pick<Row<'application'>, 'name' | 'description' | 'strictCodes'>;
+export type ApplicationFields = Pick<Row<'application'>, 'name' | 'description' | 'strictCodes' | 'tellEndings'>;
 
 /** The id of the application, locked against deletion until the transaction ends; null for an unknown one. */
 export async function holdApplication(tx: Tx, code: string): Promise<number | null> {
@@ -33,7 +33,7 @@ export async function findApplicationId(tx: Tx, code: string): Promise<number | 
 const idOf = ({ kysely }: Tx, code: string) => kysely.selectFrom('application').select('id').where('code', '=', code);
 
 const records = (which: RawBuilder<unknown>): RawBuilder<ApplicationRecord> => sql<ApplicationRecord>`
-  select id, code, name, description, strict_codes, array(
+  select id, code, name, description, strict_codes, tell_endings, array(
     select language_code from application_language where application_id = application.id order by position
   ) as supported_languages, created_at, updated_at
   from application ${which}`;
@@ -110,10 +110,10 @@ export async function countPeople(tx: Tx, ids: readonly number[]): Promise<Map<n
 
 /** Creates the application; returns its id, or null when the code is taken. */
 export async function insertApplication(tx: Tx, app: ApplicationFields & { code: string }): Promise<number | null> {
-  const { code, name, description, strictCodes } = app;
+  const { code, name, description, strictCodes, tellEndings } = app;
   const row = await tx.kysely
     .insertInto('application')
-    .values({ code, name, description, strictCodes })
+    .values({ code, name, description, strictCodes, tellEndings })
     .onConflict((oc) => oc.column('code').doNothing())
     .returning('id')
     .executeTakeFirst();
@@ -123,11 +123,11 @@ export async function insertApplication(tx: Tx, app: ApplicationFields & { code:
 export async function updateApplication(
   tx: Tx,
   id: number,
-  { name, description, strictCodes }: ApplicationFields,
+  { name, description, strictCodes, tellEndings }: ApplicationFields,
 ): Promise<void> {
   await tx.kysely
     .updateTable('application')
-    .set({ name, description, strictCodes, updatedAt: sql<Date>`now()` })
+    .set({ name, description, strictCodes, tellEndings, updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
 }

@@ -10,6 +10,8 @@ export const Application = defineEntity({
     description: p.text().nullable(),
     /** Whether questions with an unknown permission or resource type are refused. */
     strictCodes: p.boolean().default(false),
+    /** Whether people are told that a grant of theirs ends soon. */
+    tellEndings: p.boolean().default(true),
     createdAt: stamp(),
     updatedAt: stamp(),
   },

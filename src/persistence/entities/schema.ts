@@ -13,6 +13,7 @@ import { BrandRefresh } from './brand-refresh.ts';
 import { Delivery } from './delivery.ts';
 import { Entity } from './entity.ts';
 import { Erasure } from './erasure.ts';
+import { GrantMoment } from './grant-moment.ts';
 import { Image } from './image.ts';
 import { InternalKeyUse } from './internal-key-use.ts';
 import { Language } from './language.ts';
@@ -60,6 +61,7 @@ export const entities = [
   UserRole,
   AppAdmin,
   ResourceOverride,
+  GrantMoment,
   PolicyChange,
   Setting,
   Audit,

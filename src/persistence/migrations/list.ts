@@ -26,6 +26,7 @@ import { Migration0200Reasons } from './0200-reasons.ts';
 import { Migration0201Images } from './0201-images.ts';
 import { Migration0202Windows, WINDOWS } from './0202-windows.ts';
 import { Migration0203TakenBack } from './0203-taken-back.ts';
+import { Migration0204GrantMoments } from './0204-grant-moments.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -57,4 +58,5 @@ export const MIGRATIONS = [
   { name: '0201-images', class: Migration0201Images },
   { name: WINDOWS, class: Migration0202Windows },
   { name: '0203-taken-back', class: Migration0203TakenBack },
+  { name: '0204-grant-moments', class: Migration0204GrantMoments },
 ];

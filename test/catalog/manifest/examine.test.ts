@@ -24,7 +24,14 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
 `);
     expect(issues).toEqual([]);
     expect(manifest).toEqual({
-      application: { code: 'studio', name: null, description: null, supportedLanguages: [], strictCodes: false },
+      application: {
+        code: 'studio',
+        name: null,
+        description: null,
+        supportedLanguages: [],
+        strictCodes: false,
+        tellEndings: true,
+      },
       entities: [
         { code: 'project', name: 'Project', description: null, idLabel: null, listEndpoint: null, listSearch: false },
       ],

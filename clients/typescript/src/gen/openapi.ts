@@ -3122,6 +3122,8 @@ export interface components {
             supportedLanguages: string[];
             /** @description Whether questions that name an unknown permission or resource type are refused. */
             strictCodes: boolean;
+            /** @description Whether people are told that a grant of theirs ends soon. */
+            tellEndings: boolean;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -3143,6 +3145,8 @@ export interface components {
             supportedLanguages: string[];
             /** @description Whether questions that name an unknown permission or resource type are refused. */
             strictCodes: boolean;
+            /** @description Whether people are told that a grant of theirs ends soon. */
+            tellEndings: boolean;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -3916,6 +3920,11 @@ export interface components {
                  * @default false
                  */
                 strictCodes?: boolean | null;
+                /**
+                 * @description Whether people are told that a grant of theirs ends soon.
+                 * @default true
+                 */
+                tellEndings?: boolean | null;
             };
             /** @description The kinds of records that overrides can name. With at least one, overrides for other kinds are refused. */
             entities?: {
@@ -5885,6 +5894,8 @@ export interface operations {
                     supportedLanguages?: string[];
                     /** @description Refuses a question that names a permission which the application does not define, or a resource type that its catalog (once it has an entry) does not list: 400 UNKNOWN_CODE. Default false. */
                     strictCodes?: boolean;
+                    /** @description Tells a person three days before a grant of theirs ends that runs for more than seven, by the type `generic` and the template `access-ending` where there is one. Default true. */
+                    tellEndings?: boolean;
                 };
             };
         };
@@ -5974,6 +5985,8 @@ export interface operations {
                     supportedLanguages?: string[];
                     /** @description Refuses a question that names a permission which the application does not define, or a resource type that its catalog (once it has an entry) does not list: 400 UNKNOWN_CODE. Default false. */
                     strictCodes?: boolean;
+                    /** @description Tells a person three days before a grant of theirs ends that runs for more than seven, by the type `generic` and the template `access-ending` where there is one. Default true. */
+                    tellEndings?: boolean;
                     /** @description Cannot be changed; only the current one may be sent. */
                     code?: string;
                     id?: unknown;

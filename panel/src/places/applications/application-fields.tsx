@@ -10,6 +10,7 @@ export interface ApplicationForm {
   readonly description: string;
   readonly supportedLanguages: readonly string[];
   readonly strictCodes: boolean;
+  readonly tellEndings: boolean;
 }
 
 interface ApplicationRecord {
@@ -17,20 +18,33 @@ interface ApplicationRecord {
   readonly description: string | null;
   readonly supportedLanguages: readonly string[];
   readonly strictCodes: boolean;
+  readonly tellEndings: boolean;
 }
 
-export const NEW_FORM: ApplicationForm = { name: '', description: '', supportedLanguages: [], strictCodes: false };
+export const NEW_FORM: ApplicationForm = {
+  name: '',
+  description: '',
+  supportedLanguages: [],
+  strictCodes: false,
+  tellEndings: true,
+};
 
-export function formOf({ name, description, supportedLanguages, strictCodes }: ApplicationRecord): ApplicationForm {
-  return { name, description: description ?? '', supportedLanguages, strictCodes };
+export function formOf({
+  name,
+  description,
+  supportedLanguages,
+  strictCodes,
+  tellEndings,
+}: ApplicationRecord): ApplicationForm {
+  return { name, description: description ?? '', supportedLanguages, strictCodes, tellEndings };
 }
 
-export function bodyOf({ name, description, supportedLanguages, strictCodes }: ApplicationForm) {
+export function bodyOf({ name, description, supportedLanguages, strictCodes, tellEndings }: ApplicationForm) {
   const said = description.trim() === '' ? null : description;
-  return { name, description: said, supportedLanguages: [...supportedLanguages], strictCodes };
+  return { name, description: said, supportedLanguages: [...supportedLanguages], strictCodes, tellEndings };
 }
 
-const FAULTS = ['code', 'name', 'description', 'supportedLanguages', 'strictCodes'];
+const FAULTS = ['code', 'name', 'description', 'supportedLanguages', 'strictCodes', 'tellEndings'];
 
 /** Whether an error stands at a field, so that it need not be shown again. */
 export function faultsOf(error: Error | null): boolean {
@@ -77,6 +91,12 @@ export function ApplicationFields({ form, onForm, error, children }: Application
         hint={words.strictHint}
         checked={form.strictCodes}
         onChecked={(strictCodes) => set({ strictCodes })}
+      />
+      <Switch
+        label={words.tellEndings}
+        hint={words.tellEndingsHint}
+        checked={form.tellEndings}
+        onChecked={(tellEndings) => set({ tellEndings })}
       />
     </>
   );

@@ -187,6 +187,7 @@ class ListedApplication(TypedDict):
     description: str | None
     supportedLanguages: list[str]
     strictCodes: bool
+    tellEndings: bool
     createdAt: str
     updatedAt: str
     counts: ListedApplicationCounts
@@ -199,6 +200,7 @@ class Application(TypedDict):
     description: str | None
     supportedLanguages: list[str]
     strictCodes: bool
+    tellEndings: bool
     createdAt: str
     updatedAt: str
 
@@ -894,6 +896,7 @@ class ManifestApplication(TypedDict):
     description: NotRequired[str | None]
     supportedLanguages: NotRequired[list[str]]
     strictCodes: NotRequired[bool | None]
+    tellEndings: NotRequired[bool | None]
 
 
 class ManifestEntitiesItem(TypedDict):
@@ -1761,6 +1764,7 @@ class CreateApplicationBody(TypedDict):
     description: NotRequired[str | None]
     supportedLanguages: NotRequired[list[str]]
     strictCodes: NotRequired[bool]
+    tellEndings: NotRequired[bool]
 
 
 class UpdateApplicationDryRun(TypedDict):
@@ -1773,6 +1777,7 @@ class UpdateApplicationBody(TypedDict):
     description: NotRequired[str | None]
     supportedLanguages: NotRequired[list[str]]
     strictCodes: NotRequired[bool]
+    tellEndings: NotRequired[bool]
     code: NotRequired[str]
     id: NotRequired[Any]
     counts: NotRequired[Any]

@@ -17,6 +17,7 @@ interface ProposedApplication {
   readonly description: string | null;
   readonly supportedLanguages: readonly string[];
   readonly strictCodes: boolean;
+  readonly tellEndings: boolean;
 }
 
 export interface Proposal {
@@ -26,7 +27,7 @@ export interface Proposal {
 
 /** The changed roles with all that they would grant: a manifest replaces what a role grants as a whole. */
 export function proposalOf(
-  { code, name, description, supportedLanguages, strictCodes }: ProposedApplication,
+  { code, name, description, supportedLanguages, strictCodes, tellEndings }: ProposedApplication,
   table: MatrixTable,
   changes: Changes,
 ): Proposal {
@@ -45,7 +46,7 @@ export function proposalOf(
       ),
     }));
   return {
-    application: { code, name, description, supportedLanguages, strictCodes },
+    application: { code, name, description, supportedLanguages, strictCodes, tellEndings },
     roles: roles.sort((a, b) => byText(a.code, b.code)),
   };
 }

@@ -15,6 +15,8 @@ export const overview: typeof en = {
     'Otázka s překlepem v oprávnění nebo typu záznamu je chyba, nikoli zamítnutí. Vypnuto, dokud se nezapne, zde jako všude.',
   strictOn: 'Otázky s neznámými kódy se odmítají.',
   strictOff: 'Otázky s neznámými kódy se zamítají.',
+  tellEndings: 'Upozorňovat na konec',
+  tellEndingsHint: 'Tři dny před koncem role, výjimky nebo správy dostane jejich držitel oznámení.',
   created: 'Vytvořeno',
   changed: 'Změněno',
   ask: 'Položit otázku',

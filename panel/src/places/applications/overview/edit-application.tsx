@@ -88,6 +88,7 @@ function Theirs({ mine, theirs }: { mine: ApplicationForm; theirs: ApplicationFo
     [common.description, theirs.description, mine.description],
     [words.languages, theirs.supportedLanguages.join(', '), mine.supportedLanguages.join(', ')],
     [words.strict, theirs.strictCodes ? common.yes : common.no, mine.strictCodes ? common.yes : common.no],
+    [words.tellEndings, theirs.tellEndings ? common.yes : common.no, mine.tellEndings ? common.yes : common.no],
   ] as const;
   return (
     <section role="alert" aria-label={words.stale}>

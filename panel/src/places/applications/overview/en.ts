@@ -17,6 +17,8 @@ export const overview = {
     'A question with a misspelt permission or record type is an error, not a denial. Off unless it is switched on, here as everywhere.',
   strictOn: 'Questions with unknown codes are refused.',
   strictOff: 'Questions with unknown codes are denied.',
+  tellEndings: 'Tell of ends',
+  tellEndingsHint: 'Three days before a role, an override or a seat ends, its holder gets a notification.',
   created: 'Created',
   changed: 'Changed',
   ask: 'Ask a question',

@@ -70,7 +70,7 @@ interface AboutProps {
 function About({ application, onEdit, onDelete }: AboutProps) {
   const { applications, common } = useWords();
   const words = applications.overview;
-  const { code, name, description, supportedLanguages, strictCodes, createdAt, updatedAt } = application;
+  const { code, name, description, supportedLanguages, strictCodes, tellEndings, createdAt, updatedAt } = application;
   return (
     <Card
       title={words.facts}
@@ -105,6 +105,7 @@ function About({ application, onEdit, onDelete }: AboutProps) {
             ),
           ],
           [words.strict, strictCodes ? words.strictOn : words.strictOff],
+          [words.tellEndings, tellEndings ? common.yes : common.no],
           [words.created, <Time key="created" iso={createdAt} />],
           [words.changed, <Time key="changed" iso={updatedAt} />],
         ]}

@@ -8,17 +8,18 @@ interface Application {
   readonly description: string | null;
   readonly supportedLanguages: readonly string[];
   readonly strictCodes: boolean;
+  readonly tellEndings: boolean;
 }
 
 /** Sections that are absent are left alone; the application's own fields are given as they are. */
 export function manifestOf(
-  { code, name, description, supportedLanguages, strictCodes }: Application,
+  { code, name, description, supportedLanguages, strictCodes, tellEndings }: Application,
   roles: readonly { readonly code: string }[],
   emails: readonly string[],
 ): Manifest {
   const codes = roles.map((role) => role.code);
   return {
-    application: { code, name, description, supportedLanguages: [...supportedLanguages], strictCodes },
+    application: { code, name, description, supportedLanguages: [...supportedLanguages], strictCodes, tellEndings },
     assignments: emails.map((email) => ({ email, roles: codes })),
   };
 }
