@@ -1,7 +1,7 @@
 /** The state of everything that an administrator may see, at a glance (docs/reference/administration.md#overview). */
 
 import { formatRevision } from '../engine/types.ts';
-import { countRegistry, type RegistryCounts } from '../persistence/administration/overview.ts';
+import { countEndingSoon, countRegistry, type RegistryCounts } from '../persistence/administration/overview.ts';
 import { newestRevision } from '../persistence/change-log.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import {
@@ -20,6 +20,8 @@ import { tagOf } from './records.ts';
 interface OverviewState {
   readonly revision: string;
   readonly counts: RegistryCounts;
+  /** Grants that end within 7 days. */
+  readonly endingSoon: number;
   /** Notifications of the last 24 hours by status; a status without any is missing. */
   readonly sends: ReadonlyMap<string, number>;
   readonly oldestWaiting: Date | null;
@@ -81,6 +83,7 @@ async function stateOf(tx: Tx, apps: Applications): Promise<Omit<OverviewState, 
   return {
     revision: formatRevision(await newestRevision(tx)),
     counts: await countRegistry(tx, apps),
+    endingSoon: await countEndingSoon(tx, apps),
     sends: from === null ? new Map<string, number>() : await countByStatus(tx, apps, from),
     oldestWaiting: await oldestQueued(tx, apps),
     failingBrands: from === null ? [] : await findFailingBrands(tx, apps, from),

@@ -3,8 +3,10 @@
 /** What was done, by the action of the record. The thing that it was done to stands beside. */
 export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'app_admin.added': 'Application admin added',
+  'app_admin.changed': 'Time of an application admin changed',
   'app_admin.removed': 'Application admin removed',
   'admin.created': 'Application admin added',
+  'admin.changed': 'Time of an application admin changed',
   'admin.removed': 'Application admin removed',
   'app_admin.began': 'Term of an application admin begun',
   'app_admin.ended': 'Term of an application admin over',
@@ -12,6 +14,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'application.changed': 'Application changed',
   'application.deleted': 'Application deleted',
   'assignment.created': 'Role given',
+  'assignment.changed': 'Time of a role changed',
   'assignment.removed': 'Role taken away',
   'assignment.began': 'Role in force',
   'assignment.ended': 'Role over',
@@ -106,6 +109,7 @@ export const AUDIT_SENTENCES: Readonly<Record<string, string>> = {
   'override.began': 'Override for {subject} on {record} begins to count',
   'override.ended': 'Override for {subject} on {record} has ended',
   'assignment.created': 'Role {role} given to {subject}',
+  'assignment.changed': 'Time of the role {role} of {subject} changed',
   'assignment.removed': 'Role {role} taken from {subject}',
   'override.created': 'Override made for {subject} on {record}',
   'override.changed': 'Override changed for {subject} on {record}',

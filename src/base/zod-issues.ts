@@ -12,7 +12,7 @@ const SUGGESTIONS = 20;
 /** The issues of `schema` in our shape: every unknown field is an issue of its own, named by its path. */
 export function zodIssues(issues: readonly ZodIssue[], schema: z.core.$ZodType): Issue[] {
   let unknown = 0;
-  return issues.flatMap((issue) => {
+  return issues.flatMap(ofUnion).flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [{ path: dotted(issue.path), message: inWords(issue) }];
     const known = fieldsAt(schema, issue.path);
     return issue.keys.map((key) => {
@@ -21,6 +21,15 @@ export function zodIssues(issues: readonly ZodIssue[], schema: z.core.$ZodType):
       return { path: dotted([...issue.path, key]), message: `is not a known field${hint}` };
     });
   });
+}
+
+/** What is wrong with an item that may be written in several forms: by the one whose kind it is, where there is one. */
+function ofUnion(issue: ZodIssue): readonly ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const meant = issue.errors.find((ones) =>
+    ones.every((one) => one.path.length > 0 || one.code === 'unrecognized_keys'),
+  );
+  return meant?.flatMap((one) => ofUnion({ ...one, path: [...issue.path, ...one.path] })) ?? [issue];
 }
 
 /** The fields that a schema knows at that path; empty when they cannot be determined. */

@@ -1,6 +1,7 @@
 /** The overrides of everybody in an application: listed, and deleted many at once. (docs/reference/administration.md#assignments.) */
 
 import { administer, applicationOf, type By, knownApplication } from '../administration/administer.ts';
+import { windowWords } from '../administration/windows.ts';
 import { certain } from '../base/certain.ts';
 import { LEVEL_NAMES } from '../base/level-names.ts';
 import type { Page } from '../base/page.ts';
@@ -27,6 +28,7 @@ export interface OverridesSought {
   permission?: string | undefined;
   resourceType?: string | null | undefined;
   resourceId?: string | null | undefined;
+  endingWithinDays?: number | null | undefined;
 }
 
 /** An override of a request; `permission` is the code. */
@@ -45,7 +47,7 @@ export class ApplicationOverrides {
   /** By permission, resource and person; none for an unknown address or permission. NOT_FOUND for an unknown application. */
   list(
     app: string,
-    { email, permission, resourceType = null, resourceId = null }: OverridesSought,
+    { email, permission, resourceType = null, resourceId = null, endingWithinDays = null }: OverridesSought,
     { limit, after }: { limit: number; after: AppOverridePlace | null },
   ): Promise<Page<AppOverrideRow, AppOverridePlace>> {
     return this.#database.read(async (tx) => {
@@ -53,7 +55,7 @@ export class ApplicationOverrides {
       const person = email === undefined ? undefined : await personIdOf(tx, email);
       const [id] = permission === undefined ? [] : await idsOf(tx, 'permission', app, [permission]);
       if (person === null) return { items: [], next: null };
-      const filter = { person: person ?? null, permission: id ?? null, resourceType, resourceId };
+      const filter = { person: person ?? null, permission: id ?? null, resourceType, resourceId, endingWithinDays };
       const rows = await listAppOverrides(tx, appId, filter, { limit: limit + 1, after });
       const items = rows.slice(0, limit);
       return { items, next: rows.length > limit ? (items.at(-1) ?? null) : null };
@@ -95,7 +97,7 @@ export class ApplicationOverrides {
       const emailOf = ({ personId }: { personId: number }) => emails.get(personId) ?? '';
       for (const row of rows) {
         const { resourceType, resourceId, code: permission, level } = row;
-        const held = { granted: level !== Level.NONE, accessLevel: LEVEL_NAMES[level] };
+        const held = { granted: level !== Level.NONE, accessLevel: LEVEL_NAMES[level], ...windowWords(row) };
         audit({
           subject: emailOf(row),
           before: { resourceType, resourceId, permission, ...held },

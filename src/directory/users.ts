@@ -45,6 +45,8 @@ export interface UserQuery {
   permission: string | null;
   /** Whether only inactive people who still hold something are wanted. */
   orphan: boolean;
+  /** Those of whom a grant of that application ends within that number of days. */
+  endingWithinDays: number | null;
 }
 
 /** A user of a list; with the roles held in the application that was asked about. */
@@ -217,7 +219,7 @@ interface Seen {
 
 /** The query over what the reader may see. */
 async function seenBy(tx: Tx, reader: string, query: UserQuery): Promise<Seen> {
-  const { search, active, appCode, roles, permission, orphan } = query;
+  const { search, active, appCode, roles, permission, orphan, endingWithinDays } = query;
   const sight = await sightIn(tx, reader, appCode);
   const apps = seenIds(sight, appCode);
   const bySuperadmin = sight.superadmin;
@@ -231,6 +233,7 @@ async function seenBy(tx: Tx, reader: string, query: UserQuery): Promise<Seen> {
     if (ids.length === 0) return { bySuperadmin, filter: null, shown, app };
     filter.roles = ids;
   }
+  if (app !== undefined && endingWithinDays !== null) filter.endingWithinDays = endingWithinDays;
   if (app !== undefined && permission !== null) filter.allowedBy = await rolesGranting(tx, app, permission);
   return { bySuperadmin, filter, shown, ...(app === undefined ? {} : { app }) };
 }

@@ -71,6 +71,10 @@ export const hasEnded = (alias: string): RawBuilder<boolean> => sql.raw(hasEnded
 export const isHeld = (alias: string): RawBuilder<boolean> => sql.raw(isHeldSql(alias));
 export const isCounting = (alias: string): RawBuilder<boolean> => sql.raw(isCountingSql(alias));
 
+/** Whether the grant `alias` ends within that number of days: by the index of ends. */
+export const endsWithin = (alias: string, days: number): RawBuilder<boolean> =>
+  sql<boolean>`(${sql.raw(alias)}.ends_at > ${sql.raw(STATEMENT)} and ${sql.raw(alias)}.ends_at <= ${sql.raw(STATEMENT)} + make_interval(days => ${days}::int))`;
+
 /** A table of memberships: of a table of grants those that are held. */
 export function memberRows(table: GrantTable | 'app_preference'): RawBuilder<unknown> {
   return table === 'app_preference' ? sql.table(table) : held(table);

@@ -78,6 +78,7 @@ for (const kind of KINDS) {
       const { oldestWaiting, revision, ...rest } = await read('appadmin@example.com');
       expect(rest).toEqual({
         counts: { applications: 1, people: 3, morePeople: false, roles: 1, permissions: 2, appAdmins: 1 },
+        endingSoon: 0,
         sends: { queued: 1, sent: 1, partial: 0, failed: 1, suppressed: 0 },
         failingBrands: [{ slug: 'default', name: expect.any(String), failures: 1, reason: 'smtp_rejected' }],
       });
@@ -89,6 +90,7 @@ for (const kind of KINDS) {
       const { revision: _revision, ...rest } = await read('entry@example.com');
       expect(rest).toEqual({
         counts: { applications: 0, people: 0, morePeople: false, roles: 0, permissions: 0, appAdmins: 0 },
+        endingSoon: 0,
         sends: { queued: 0, sent: 0, partial: 0, failed: 0, suppressed: 0 },
         oldestWaiting: null,
         failingBrands: [],

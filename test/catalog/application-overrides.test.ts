@@ -106,7 +106,16 @@ for (const kind of KINDS) {
       const { body, headers } = await nora.get(`${PATH}?email=ben@example.com&permission=invoice.read`);
       expect(body).toEqual({
         success: true,
-        data: [{ ...ben, granted: false, accessLevel: null, createdAt: expect.stringMatching(/^\d{4}-.*Z$/) }],
+        data: [
+          {
+            ...ben,
+            granted: false,
+            accessLevel: null,
+            createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+            startsAt: null,
+            endsAt: null,
+          },
+        ],
         page: { nextCursor: null },
       });
       expect(headers.get('cache-control')).toBe('no-store');

@@ -3,6 +3,7 @@ import { KINDS } from '../support/databases.ts';
 import { useRegistry } from '../support/registry.ts';
 import { Rest } from '../support/rest.ts';
 
+const ALWAYS = { startsAt: null, endsAt: null };
 const MANIFEST = `
 application: { code: billing, name: Billing }
 entities:
@@ -82,8 +83,8 @@ for (const kind of KINDS) {
           {
             success: true,
             data: [
-              { id: roles.get('approver'), code: 'approver', name: null, description: null },
-              { id: roles.get('reader'), code: 'reader', name: 'Reader', description: 'Reads.' },
+              { id: roles.get('approver'), code: 'approver', name: null, description: null, ...ALWAYS },
+              { id: roles.get('reader'), code: 'reader', name: 'Reader', description: 'Reads.', ...ALWAYS },
             ],
           },
         ]);
@@ -186,8 +187,8 @@ for (const kind of KINDS) {
             success: true,
             data: {
               permissions: [
-                { ...override('invoice.approve', true, 'allowed'), code: 'invoice.approve' },
-                { ...override('invoice.read', false, null), code: 'invoice.read' },
+                { ...override('invoice.approve', true, 'allowed'), code: 'invoice.approve', ...ALWAYS },
+                { ...override('invoice.read', false, null), code: 'invoice.read', ...ALWAYS },
               ],
             },
           },

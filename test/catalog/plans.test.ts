@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { reachIn, sightIn } from '../../src/administration/reach.ts';
 import { applicationsOfPeople } from '../../src/persistence/administration/changes.ts';
-import { countRegistry } from '../../src/persistence/administration/overview.ts';
+import { nextBoundary } from '../../src/persistence/administration/impact.ts';
+import { countEndingSoon, countRegistry } from '../../src/persistence/administration/overview.ts';
 import {
   countContents,
   countPeople,
@@ -18,7 +19,7 @@ import { readTypeTexts, usedNotificationTypes } from '../../src/persistence/cata
 import { deleteOverrides, findOverrides, listAppOverrides } from '../../src/persistence/catalog/overrides.ts';
 import { isBelow, isPermissionUsed, listPermissions } from '../../src/persistence/catalog/permissions.ts';
 import type { Tx } from '../../src/persistence/database.ts';
-import { readUsers } from '../../src/persistence/directory/users.ts';
+import { findUserIds, readUsers } from '../../src/persistence/directory/users.ts';
 import { useDatabase } from '../support/databases.ts';
 import { plansOf, scannedTables } from '../support/plans.ts';
 
@@ -61,12 +62,15 @@ const LOAD = [
     select i % 9 + 1, i % 9 + 1, 'k' || i, 'cs', 's', 'h' from generate_series(1, 5000) i`,
   `insert into notification (application_id, notification_type_id, person_id, subject, payload, status, locale)
     select i % 9 + 1, i % 9 + 1, i, 's', '{}', 'sent', 'en' from generate_series(1, 20000) i`,
+  `update user_role set ends_at = now() + interval '3 days' where person_id % 100 = 7`,
+  `update app_admin set ends_at = now() + interval '3 days' where person_id % 200 = 11`,
+  `update resource_override set ends_at = now() + interval '3 days' where person_id % 100 = 9`,
   'analyze',
 ];
 
 const PAGE = Array.from({ length: 201 }, (_, i) => i * 90 + 1);
 
-const ANY = { person: null, permission: null, resourceType: null, resourceId: null };
+const ANY = { person: null, permission: null, resourceType: null, resourceId: null, endingWithinDays: null };
 const FIRST = { limit: 51, after: null };
 const NEXT = { limit: 51, after: { permissionId: 101, resourceType: 'e12', resourceId: '12', personId: 12 } };
 const KEYS = PAGE.map((personId) => ({ personId, resourceType: 'e1', resourceId: `${personId}`, permissionId: 101 }));
@@ -96,6 +100,16 @@ const STATEMENTS: [name: string, run: (tx: Tx) => Promise<unknown>][] = [
   ['overrides for a record', (tx) => listAppOverrides(tx, 3, { ...ANY, resourceType: 'e2', resourceId: '42' }, FIRST)],
   ['overrides of a permission', (tx) => listAppOverrides(tx, 3, { ...ANY, permission: 101 }, NEXT)],
   ['overrides of a person', (tx) => listAppOverrides(tx, 3, { ...ANY, person: 42 }, FIRST)],
+  [
+    'overrides of an application that end soon',
+    (tx) => listAppOverrides(tx, 3, { ...ANY, endingWithinDays: 7 }, FIRST),
+  ],
+  ['grants that end soon', (tx) => countEndingSoon(tx, [3])],
+  ['what begins or ends next', (tx) => nextBoundary(tx, [{ apps: ['app3'], people: null, overrides: true }])],
+  [
+    'the people of whom something ends soon',
+    (tx) => findUserIds(tx, { search: null, active: null, apps: [3], endingWithinDays: 7 }, FIRST),
+  ],
   ['some overrides', (tx) => findOverrides(tx, 3, KEYS)],
   ['deleting some overrides', (tx) => deleteOverrides(tx, 3, KEYS)],
   ['the holders among some people', (tx) => holdersAmong(tx, 3, 41, PAGE)],

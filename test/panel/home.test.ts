@@ -7,6 +7,7 @@ const NOW = Date.parse('2026-03-01T12:00:00Z');
 const QUIET: Overview = {
   revision: '1.1',
   counts: { applications: 1, people: 1, morePeople: false, roles: 1, permissions: 1, appAdmins: 0 },
+  endingSoon: 0,
   sends: { queued: 0, sent: 9, partial: 0, failed: 0, suppressed: 3 },
   oldestWaiting: null,
   failingBrands: [],

@@ -166,6 +166,29 @@ export const windowFields = {
   endsAt: timestamp.nullable().meta({ description: 'From when on the grant no longer counts; null: never.' }),
 };
 
+const MOMENT_RULE = 'must be a time in ISO 8601 with a zone, as 2026-12-04T18:00:00+01:00';
+const moment = z.iso.datetime({ offset: true, error: MOMENT_RULE }).transform((text) => new Date(text));
+
+/** `?endingWithinDays=`: only grants that end within that number of days. */
+export const endingWithinDays = z
+  .string()
+  .regex(/^[1-9][0-9]{0,2}$/, 'must be a whole number from 1 to 365')
+  .transform(Number)
+  .refine((days) => days <= 365, 'must be a whole number from 1 to 365')
+  .optional();
+
+/** The window of a grant in a body: absent leaves what is there, null clears it (docs/reference/time.md#windows-in-requests). */
+export const wantedWindow = {
+  startsAt: moment
+    .nullable()
+    .optional()
+    .meta({ description: 'From when the grant counts. Absent: as it is; null: always.' }),
+  endsAt: moment
+    .nullable()
+    .optional()
+    .meta({ description: 'From when on it no longer counts, at most 10 years ahead. Absent: as it is; null: never.' }),
+};
+
 /** The identifier of a record of an application's entity, kept as given. */
 export const resourceId = z.string().refine(isResourceId, `must be ${RULES.resourceId}`);
 

@@ -1,7 +1,7 @@
 /** SuperAdmins and app admins (docs/reference/administration.md#application-administrators). */
 
 import { z } from 'zod';
-import { AppParams, EmailParams, email, timestamp } from '../route/fields.ts';
+import { AppParams, EmailParams, email, timestamp, wantedWindow, windowFields } from '../route/fields.ts';
 import { applicationLevel, superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route, removed } from '../route/route.ts';
@@ -9,13 +9,14 @@ import { answer, defineRoute, type Route, removed } from '../route/route.ts';
 const APP_ADMINS = '/api/users/admins/apps/:appCode';
 const SUPERADMINS = '/api/users/admins/super';
 
-const AppAdmin = record('ApplicationAdministrator', { email: z.string(), createdAt: timestamp });
+const AppAdmin = record('ApplicationAdministrator', { email: z.string(), createdAt: timestamp, ...windowFields });
 const Superadmin = record('SuperAdmin', {
   email: z.string(),
   active: z.boolean().meta({ description: 'An inactive SuperAdmin is denied everything.' }),
   createdAt: timestamp,
 });
 const NewAdministrator = record('NewAdministrator', { email });
+const NewAppAdmin = record('NewApplicationAdministrator', { email, ...wantedWindow });
 
 const listAppAdmins = defineRoute({
   method: 'get',
@@ -27,8 +28,7 @@ const listAppAdmins = defineRoute({
   params: AppParams,
   response: z.array(AppAdmin),
   errors: ['NOT_FOUND'],
-  handle: async ({ appAdmins }, { params }) =>
-    (await appAdmins.list(params.appCode)).map(({ email, createdAt }) => ({ email, createdAt })),
+  handle: ({ appAdmins }, { params }) => appAdmins.list(params.appCode),
 });
 
 const addAppAdmin = defineRoute({
@@ -37,22 +37,22 @@ const addAppAdmin = defineRoute({
   operation: 'addAppAdmin',
   tag: 'Administrators',
   summary: 'Add an app admin to an application',
-  description: '200 if they are one already.',
+  description: '200 if they are one already: then a window that is sent is changed.',
   guard: applicationLevel('edit'),
   refusal: 'app_admin.added.refused',
   dryRun: true,
   params: AppParams,
-  body: NewAdministrator,
+  body: NewAppAdmin,
   status: [201, 200],
   response: AppAdmin,
-  errors: ['NOT_FOUND'],
-  example: { body: { email: 'nora@example.com' } },
+  errors: ['NOT_FOUND', 'UPGRADE_UNFINISHED'],
+  example: { body: { email: 'nora@example.com', endsAt: '2026-12-04T18:00:00+01:00' } },
   handle: async ({ appAdmins }, input) => {
     const { appCode } = input.params;
-    const { result, revision } = await appAdmins.add(appCode, input.body.email, {}, input);
-    const { email, createdAt } = result.admin;
-    const place = `/api/users/admins/apps/${appCode}/${encodeURIComponent(email)}`;
-    return answer({ email, createdAt }, { revision, ...placed(result.made, place) });
+    const { email: address, ...window } = input.body;
+    const { result, revision } = await appAdmins.add(appCode, address, window, input);
+    const place = `/api/users/admins/apps/${appCode}/${encodeURIComponent(address)}`;
+    return answer(result.admin, { revision, ...placed(result.made, place) });
   },
 });
 

@@ -6,7 +6,17 @@ import { LEVEL_NAMES } from '../../base/level-names.ts';
 import type { AppOverrideRow } from '../../catalog/application-overrides.ts';
 import { Level } from '../../engine/types.ts';
 import { accessLevel } from '../questions/fields.ts';
-import { AppParams, email, id, permissionCode, resourceId, slug, timestamp } from '../route/fields.ts';
+import {
+  AppParams,
+  email,
+  endingWithinDays,
+  id,
+  permissionCode,
+  resourceId,
+  slug,
+  timestamp,
+  windowFields,
+} from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../route/paging.ts';
 import { record } from '../route/record.ts';
@@ -23,6 +33,7 @@ const AppOverride = record('Override', {
   granted: z.boolean(),
   accessLevel: accessLevel.nullable().meta({ description: 'Null: denied.' }),
   createdAt: timestamp,
+  ...windowFields,
 });
 
 function toJson(row: AppOverrideRow): z.input<typeof AppOverride> {
@@ -34,6 +45,8 @@ function toJson(row: AppOverrideRow): z.input<typeof AppOverride> {
     granted: row.level !== Level.NONE,
     accessLevel: LEVEL_NAMES[row.level],
     createdAt: row.createdAt,
+    startsAt: row.startsAt,
+    endsAt: row.endsAt,
   };
 }
 
@@ -55,6 +68,9 @@ const listOverrides = defineRoute({
     resourceId: resourceId.optional().meta({ description: 'For this record only.' }),
     email: email.optional(),
     permission: permissionCode.optional().meta({ description: 'Of this permission only: its code.' }),
+    endingWithinDays: endingWithinDays.meta({
+      description: 'Only those that end within that number of days, 1 to 365.',
+    }),
   }),
   envelope: pagedData,
   response: pageSchema(AppOverride),
@@ -70,6 +86,8 @@ const listOverrides = defineRoute({
           granted: true,
           accessLevel: 'view',
           createdAt: '2026-01-05T08:30:00.000Z',
+          startsAt: null,
+          endsAt: '2026-12-04T17:00:00.000Z',
         },
       ],
       nextCursor: null,

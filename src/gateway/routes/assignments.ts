@@ -2,7 +2,18 @@
 
 import { z } from 'zod';
 import type { AssignedRole, WantedRoles } from '../../catalog/assignments.ts';
-import { AppParams, email, id, idParam, MemberParams, roleCode, search, timestamp } from '../route/fields.ts';
+import {
+  AppParams,
+  email,
+  id,
+  idParam,
+  MemberParams,
+  roleCode,
+  search,
+  timestamp,
+  wantedWindow,
+  windowFields,
+} from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
 import { record } from '../route/record.ts';
@@ -13,11 +24,19 @@ const AssignedOne = record('AssignedRole', {
   code: z.string(),
   name: z.string().nullable(),
   description: z.string().nullable(),
+  ...windowFields,
 });
 const Assigned = z.array(AssignedOne);
 
-function toJson(roles: readonly AssignedRole[]): z.output<typeof Assigned> {
-  return roles.map(({ id, code, name, description }) => ({ id, code, name, description }));
+function toJson(roles: readonly AssignedRole[]): z.input<typeof Assigned> {
+  return roles.map(({ id, code, name, description, startsAt, endsAt }) => ({
+    id,
+    code,
+    name,
+    description,
+    startsAt,
+    endsAt,
+  }));
 }
 
 const readUserRoles = defineRoute({
@@ -37,6 +56,22 @@ const readUserRoles = defineRoute({
   },
 });
 
+const WindowedRole = z.strictObject({ role: roleCode, ...wantedWindow });
+
+/** A role has one window: named twice it must be by its code alone, or nobody can tell which one is meant. */
+function refuseTwoWindows(items: readonly (string | z.output<typeof WindowedRole>)[], context: z.RefinementCtx): void {
+  const seen = new Map<string, boolean>();
+  items.forEach((item, at) => {
+    const code = typeof item === 'string' ? item : item.role;
+    const isPlain = typeof item === 'string';
+    const before = seen.get(code);
+    if (before !== undefined && !(before && isPlain)) {
+      context.addIssue({ code: 'custom', path: [at], message: 'repeats a role of an earlier item; send each once' });
+    }
+    seen.set(code, isPlain && before !== false);
+  });
+}
+
 const replaceUserRoles = defineRoute({
   method: 'put',
   path: '/api/users/:email/apps/:appCode/roles',
@@ -44,7 +79,7 @@ const replaceUserRoles = defineRoute({
   tag: 'Users',
   summary: 'Replace the roles of a user in an application',
   description:
-    'Works before the user has a record. In `auth` only SuperAdmins; a manager of every application may give and take the roles ' +
+    'Works before the user has a record. A role that is held keeps its window, unless the item sends another one. In `auth` only SuperAdmins; a manager of every application may give and take the roles ' +
     '`application_manager` and `panel_admin` there, if they are allowed everything that the change allows.',
   guard: applicationLevel('edit', { delegated: true }),
   refusal: 'user_roles.replaced.refused',
@@ -54,7 +89,12 @@ const replaceUserRoles = defineRoute({
   body: z
     .strictObject({
       roleIds: z.array(id).max(1000).optional(),
-      roles: z.array(roleCode).max(1000).optional().meta({ description: 'Codes, instead of the ids.' }),
+      roles: z
+        .array(z.union([roleCode, WindowedRole]))
+        .max(1000)
+        .superRefine(refuseTwoWindows)
+        .optional()
+        .meta({ description: 'Codes, instead of the ids, or items with a window.' }),
     })
     .refine(({ roleIds, roles }) => roleIds !== undefined || roles !== undefined, {
       path: ['roleIds'],
@@ -66,8 +106,8 @@ const replaceUserRoles = defineRoute({
     }),
   limit: 'list',
   response: Assigned,
-  errors: ['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE', 'STALE'],
-  example: { body: { roles: ['accountant', 'reader'] } },
+  errors: ['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE', 'STALE', 'UPGRADE_UNFINISHED'],
+  example: { body: { roles: ['accountant', { role: 'reader', endsAt: '2026-12-04T18:00:00+01:00' }] } },
   handle: async ({ assignments }, input) => {
     const { appCode, email } = input.params;
     const ifMatch = input.header('if-match');
@@ -82,9 +122,18 @@ const replaceUserRoles = defineRoute({
   },
 });
 
-function wantedRoles(body: { roleIds?: number[] | undefined; roles?: string[] | undefined }): WantedRoles {
-  if (body.roles !== undefined) return { field: 'roles', roles: body.roles.map((reference) => ({ reference })) };
+function wantedRoles(body: {
+  roleIds?: number[] | undefined;
+  roles?: (string | z.output<typeof WindowedRole>)[] | undefined;
+}): WantedRoles {
+  if (body.roles !== undefined) return { field: 'roles', roles: body.roles.map(wantedRole) };
   return { field: 'roleIds', roles: (body.roleIds ?? []).map((reference) => ({ reference })) };
+}
+
+function wantedRole(item: string | z.output<typeof WindowedRole>): WantedRoles['roles'][number] {
+  if (typeof item === 'string') return { reference: item };
+  const { role, ...window } = item;
+  return { reference: role, ...window };
 }
 
 const DELEGATION =
@@ -96,7 +145,7 @@ const addUserRole = defineRoute({
   operation: 'assignRole',
   tag: 'Users',
   summary: 'Give a user one role in an application',
-  description: `Keeps the other roles, even under concurrent writes; 200 when the user already holds the role. ${DELEGATION}`,
+  description: `Keeps the other roles, even under concurrent writes; 200 when the user already holds the role: then a window that is sent is changed. ${DELEGATION}`,
   guard: applicationLevel('edit', { delegated: true }),
   refusal: 'assignment.created.refused',
   dryRun: true,
@@ -105,6 +154,7 @@ const addUserRole = defineRoute({
     .strictObject({
       roleId: id.optional(),
       role: roleCode.optional().meta({ description: 'The code, instead of the id.' }),
+      ...wantedWindow,
     })
     .refine(({ roleId, role }) => (roleId === undefined) !== (role === undefined), {
       path: ['role'],
@@ -112,17 +162,17 @@ const addUserRole = defineRoute({
     }),
   status: [201, 200],
   response: AssignedOne,
-  errors: ['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE'],
-  example: { body: { role: 'accountant' } },
+  errors: ['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE', 'UPGRADE_UNFINISHED'],
+  example: { body: { role: 'accountant', endsAt: '2026-12-04T18:00:00+01:00' } },
   handle: async ({ assignments }, input) => {
     const { appCode, email } = input.params;
-    const { roleId, role } = input.body;
+    const { roleId, role, ...window } = input.body;
     const reference = roleId ?? role;
     if (reference === undefined) throw new Error('the schema requires role or roleId');
-    const { result, revision } = await assignments.addRole(appCode, email, { reference }, input);
+    const { result, revision } = await assignments.addRole(appCode, email, { reference, ...window }, input);
     const [added] = toJson([result.role]);
     const location = `/api/users/${encodeURIComponent(email)}/apps/${appCode}/roles/${encodeURIComponent(result.role.code)}`;
-    return answer(added as z.output<typeof AssignedOne>, {
+    return answer(added as z.input<typeof AssignedOne>, {
       revision,
       ...(result.made ? { status: 201, location } : { status: 200 }),
     });
@@ -154,6 +204,7 @@ const Holder = record('RoleHolder', {
   registered: z.boolean().meta({ description: 'Whether the address has a record, or was only mentioned.' }),
   active: z.boolean(),
   assignedAt: timestamp,
+  ...windowFields,
 });
 
 const listHolders = defineRoute({
@@ -176,7 +227,8 @@ const listHolders = defineRoute({
 
 const MAX_MOVES = 1000;
 
-const addresses = z.array(email).max(MAX_MOVES).optional();
+const Newcomer = z.strictObject({ email, ...wantedWindow });
+const nameOf = (item: string | z.output<typeof Newcomer>): string => (typeof item === 'string' ? item : item.email);
 
 const changeHolders = defineRoute({
   method: 'post',
@@ -184,21 +236,35 @@ const changeHolders = defineRoute({
   operation: 'changeRoleHolders',
   tag: 'Roles',
   summary: 'Give a role to people, and take it from others',
-  description: `In one transaction. Works before they have records. People who already hold the role, or do not hold it, stay as they are and are not counted. In \`auth\` only SuperAdmins, and managers of every application within the same limits as for the roles of one user.`,
+  description: `In one transaction. Works before they have records. Of people who already hold the role a window that is sent is changed; others, and those who do not hold what is taken away, stay as they are and are not counted. In \`auth\` only SuperAdmins, and managers of every application within the same limits as for the roles of one user.`,
   guard: applicationLevel('edit', { delegated: true }),
   refusal: 'role_users.changed.refused',
   dryRun: true,
   params: z.strictObject({ ...AppParams.shape, roleId: idParam }),
   body: z
     .strictObject({
-      add: addresses.meta({ description: 'Who is to hold the role.' }),
-      remove: addresses.meta({ description: `Who is not to hold it. Together with \`add\` at most ${MAX_MOVES}.` }),
+      add: z
+        .array(z.union([email, Newcomer]))
+        .max(MAX_MOVES)
+        .optional()
+        .meta({ description: 'Who is to hold the role: addresses, or items with a window.' }),
+      remove: z
+        .array(email)
+        .max(MAX_MOVES)
+        .optional()
+        .meta({ description: `Who is not to hold it. Together with \`add\` at most ${MAX_MOVES}.` }),
     })
     .superRefine(({ add, remove }, context) => {
       const refuse = (path: (string | number)[], message: string) =>
         context.addIssue({ code: 'custom', path, message });
       if (add === undefined && remove === undefined) refuse(['add'], 'is required: send add, remove, or both');
-      const [adding, removing] = [new Set(add), remove ?? []];
+      const [adding, removing] = [new Set(add?.map(nameOf)), remove ?? []];
+      add?.forEach((item, at) => {
+        const first = add.findIndex((one) => nameOf(one) === nameOf(item));
+        if (first < at && (typeof item !== 'string' || typeof add[first] !== 'string')) {
+          refuse(['add', at], 'repeats an address of an earlier item; send each once');
+        }
+      });
       if ((add?.length ?? 0) + removing.length > MAX_MOVES) {
         refuse(['remove'], `must have at most ${MAX_MOVES} addresses together with add`);
       }
@@ -208,20 +274,28 @@ const changeHolders = defineRoute({
   limit: 'list',
   response: z.strictObject({
     added: z.int().nonnegative().meta({ description: 'How many people were given the role.' }),
+    changed: z
+      .int()
+      .positive()
+      .optional()
+      .meta({ description: 'How many held it and have another window now; absent for none.' }),
     removed: z.int().nonnegative().meta({ description: 'From how many it was taken.' }),
   }),
-  errors: ['NOT_FOUND', 'FORBIDDEN'],
+  errors: ['NOT_FOUND', 'FORBIDDEN', 'UPGRADE_UNFINISHED'],
   example: {
-    body: { add: ['ben@example.com', 'dan@example.com'], remove: ['clara@example.com'] },
+    body: {
+      add: ['ben@example.com', { email: 'dan@example.com', endsAt: '2026-12-04T18:00:00+01:00' }],
+      remove: ['clara@example.com'],
+    },
     response: { added: 2, removed: 1 },
   },
   handle: async ({ assignments }, input) => {
     const { appCode, roleId } = input.params;
     const { add = [], remove = [] } = input.body;
-    const wanted = { add: add.map((one) => ({ email: one })), remove };
+    const wanted = { add: add.map((one) => (typeof one === 'string' ? { email: one } : one)), remove };
     const { result, revision } = await assignments.changeHolders(appCode, roleId, wanted, input);
-    const { added, removed: taken } = result;
-    return answer({ added, removed: taken }, { revision });
+    const { changed, ...counts } = result;
+    return answer(changed === 0 ? counts : { ...counts, changed }, { revision });
   },
 });
 

@@ -15,6 +15,8 @@ import {
   search,
   slug,
   timestamp,
+  wantedWindow,
+  windowFields,
 } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../route/paging.ts';
@@ -32,6 +34,7 @@ const override = {
   code: z.string(),
   granted: z.boolean(),
   accessLevel: accessLevel.nullable().meta({ description: 'Null: denied.' }),
+  ...windowFields,
 };
 const OverrideSet = record('ResourceOverrides', { permissions: z.array(z.strictObject(override)) });
 const PlacedOverride = record('PlacedOverride', {
@@ -41,8 +44,9 @@ const PlacedOverride = record('PlacedOverride', {
   createdAt: timestamp,
 });
 
-function toJson({ permissionId, code, level }: OverrideRow): z.output<typeof OverrideSet>['permissions'][number] {
-  return { permissionId, code, granted: level !== Level.NONE, accessLevel: LEVEL_NAMES[level] };
+function toJson(row: OverrideRow): z.input<typeof OverrideSet>['permissions'][number] {
+  const { permissionId, code, level, startsAt, endsAt } = row;
+  return { permissionId, code, granted: level !== Level.NONE, accessLevel: LEVEL_NAMES[level], startsAt, endsAt };
 }
 
 const readOverrides = defineRoute({
@@ -70,7 +74,7 @@ const replaceOverrides = defineRoute({
   tag: 'Users',
   summary: 'Replace the overrides of a user for one record',
   description:
-    'An empty list removes all of them. A granting override of a tiered permission has a level, by default `edit`; a denying one ' +
+    'An empty list removes all of them. One that stands keeps its window, unless another one is sent. A granting override of a tiered permission has a level, by default `edit`; a denying one ' +
     'has none. In `auth` only SuperAdmins; a manager of every application may write overrides of `applications.manage` for ' +
     '`application` there, for every application on which they have `edit` themselves.',
   guard: applicationLevel('edit', { delegated: true }),
@@ -80,23 +84,25 @@ const replaceOverrides = defineRoute({
   headers: ['if-match'],
   body: z.strictObject({
     permissions: permissionSet(
-      z.strictObject({ ...namedPermission, granted: z.boolean(), accessLevel: accessLevel.nullish() }),
+      z.strictObject({ ...namedPermission, granted: z.boolean(), accessLevel: accessLevel.nullish(), ...wantedWindow }),
     ),
   }),
   limit: 'list',
   response: OverrideSet,
   errors: [
     ...(['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL'] as const),
-    ...(['IMMUTABLE_FIELD', 'GLOBAL_PERMISSION', 'UNKNOWN_RESOURCE_TYPE', 'STALE'] as const),
+    ...(['IMMUTABLE_FIELD', 'GLOBAL_PERMISSION', 'UNKNOWN_RESOURCE_TYPE', 'STALE', 'UPGRADE_UNFINISHED'] as const),
   ],
   example: { body: { permissions: [{ permission: 'invoice.access', granted: true, accessLevel: 'view' }] } },
   handle: async ({ overrides }, input) => {
     const { appCode, email, ...resource } = input.params;
-    const wanted = input.body.permissions.map(({ granted, accessLevel: level, ...item }) => ({
+    const wanted = input.body.permissions.map(({ granted, accessLevel: level, startsAt, endsAt, ...item }) => ({
       permission: permissionOf(item),
       code: item.code,
       granted,
       level: level === null || level === undefined ? undefined : LEVELS[level],
+      startsAt,
+      endsAt,
     }));
     const ifMatch = input.header('if-match');
     const { result, revision } = await overrides.replace(appCode, email, resource, wanted, ifMatch, input);

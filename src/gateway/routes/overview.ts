@@ -23,6 +23,7 @@ const OverviewAnswer = record('Overview', {
     permissions: count,
     appAdmins: count,
   }),
+  endingSoon: count.meta({ description: 'Roles, overrides and seats of administrators that end within 7 days.' }),
   sends: z
     .strictObject({ queued: count, sent: count, partial: count, failed: count, suppressed: count })
     .meta({ description: 'Notifications of the last 24 hours by status.' }),
@@ -59,6 +60,7 @@ function shown({ sends, oldestWaiting, failingBrands, provider, ...rest }: Overv
   return {
     revision: rest.revision,
     counts: rest.counts,
+    endingSoon: rest.endingSoon,
     sends: { queued, sent, partial, failed, suppressed },
     oldestWaiting,
     failingBrands: [...failingBrands],
@@ -79,6 +81,7 @@ const readOverview = defineRoute({
     response: {
       revision: '41.7',
       counts: { applications: 2, people: 120, morePeople: false, roles: 7, permissions: 31, appAdmins: 3 },
+      endingSoon: 2,
       sends: { queued: 1, sent: 240, partial: 0, failed: 2, suppressed: 4 },
       oldestWaiting: '2026-01-05T08:30:00.000Z',
       failingBrands: [{ slug: 'atelier', name: 'Atelier', failures: 2, reason: 'smtp_rejected' }],

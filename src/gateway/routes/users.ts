@@ -8,6 +8,7 @@ import {
   applicationCode,
   EmailParams,
   email,
+  endingWithinDays,
   flagParam,
   id,
   line,
@@ -98,14 +99,19 @@ const UsersQuery = z
       .literal('true')
       .optional()
       .meta({ description: 'Only inactive users who still hold a role, an override or an administration.' }),
+    endingWithinDays: endingWithinDays.meta({
+      description:
+        'Only people of whom a role, an override or the administration of `appCode` ends within that number of days, 1 to 365.',
+    }),
     sort: z.enum(['email', 'createdAt', 'lastLoginAt']).optional().meta({
       description: 'By address, or by date: the newest first, without a date last. Default: first mentioned first.',
     }),
   })
-  .superRefine(({ appCode, role, permission, sort, cursor }, context) => {
+  .superRefine(({ appCode, role, permission, endingWithinDays: days, sort, cursor }, context) => {
     const issue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
     if (role !== undefined && appCode === undefined) issue('role', 'needs appCode');
     if (permission !== undefined && appCode === undefined) issue('permission', 'needs appCode');
+    if (days !== undefined && appCode === undefined) issue('endingWithinDays', 'needs appCode');
     const order = typeof cursor === 'object' ? cursor[0] : undefined;
     if (cursor !== undefined && order !== sort) issue('cursor', 'is not a cursor of this order of the list');
   });
@@ -120,7 +126,8 @@ function keyOf(order: PeopleOrder, { key, id: person }: PersonPlace) {
 
 function filterOf(query: z.output<typeof UsersQuery>): UserQuery {
   const { q, active = null, appCode = null, role: roles = null, permission = null, orphan } = query;
-  return { search: q, active, appCode, roles, permission, orphan: orphan !== undefined };
+  const { endingWithinDays: days = null } = query;
+  return { search: q, active, appCode, roles, permission, orphan: orphan !== undefined, endingWithinDays: days };
 }
 
 const listUsers = defineRoute({
@@ -137,7 +144,7 @@ const listUsers = defineRoute({
   envelope: pagedData,
   response: pageSchema(User),
   errors: ['NO_APPLICATION_LEVEL', 'NOT_FOUND', 'UNKNOWN_CODE'],
-  dear: ['q', 'sort', 'permission', 'orphan'],
+  dear: ['q', 'sort', 'permission', 'orphan', 'endingWithinDays'],
   handle: async (services, { caller, query, signal }) => {
     const { users } = services;
     const { limit, cursor, sort } = query;

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { type Applications, applications } from '../notifications/recent.ts';
-import { held, memberRows } from '../windows.ts';
+import { endsWithin, GRANT_TABLES, held, memberRows } from '../windows.ts';
 
 /** What the applications of a reader hold. */
 export interface RegistryCounts {
@@ -38,6 +38,21 @@ export async function countRegistry(tx: Tx, apps: Applications): Promise<Registr
   const [counts] = rows;
   if (counts === undefined) throw new Error('a statement of counts must return one row');
   return { ...counts, ...(apps === null ? await countEverybody(tx) : await countPeople(tx, apps)) };
+}
+
+/** Days within which an end is soon. */
+const SOON_DAYS = 7;
+
+/** Grants in these applications that end soon. */
+export async function countEndingSoon(tx: Tx, apps: Applications): Promise<number> {
+  const among = apps === null ? sql`true` : sql`x.application_id = any(${[...apps]}::bigint[])`;
+  const counts = GRANT_TABLES.map(
+    (table) => sql`(select count(*) from ${sql.table(table)} x where ${endsWithin('x', SOON_DAYS)} and ${among})`,
+  );
+  const { rows } = await sql<{ ending: number }>`select (${sql.join(counts, sql` + `)})::int as ending`.execute(
+    tx.kysely,
+  );
+  return rows[0]?.ending ?? 0;
 }
 
 type People = Pick<RegistryCounts, 'people' | 'morePeople'>;

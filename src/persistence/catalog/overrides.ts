@@ -3,7 +3,7 @@ import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import { Prepared, planByIndex } from '../driver/prepared.ts';
 import type { Row } from '../entities/schema.ts';
-import { type GrantWindow, hasEndedSql, held, heldSql, isHeldSql, timesOf } from '../windows.ts';
+import { endsWithin, type GrantWindow, hasEndedSql, held, heldSql, isHeldSql, timesOf } from '../windows.ts';
 
 /** A person's level on one resource, regardless of roles; level 0 denies. */
 export interface OverrideRow extends Pick<Row<'resource_override'>, 'permissionId' | 'tiered' | 'level'>, GrantWindow {
@@ -175,13 +175,14 @@ export interface OverrideFilter {
   permission: number | null;
   resourceType: string | null;
   resourceId: string | null;
+  endingWithinDays: number | null;
 }
 
 /** The overrides of an application, by permission, type, identifier and person; at most `limit`, after `after`. */
 export async function listAppOverrides(
   tx: Tx,
   app: number,
-  { person, permission, resourceType, resourceId }: OverrideFilter,
+  { person, permission, resourceType, resourceId, endingWithinDays }: OverrideFilter,
   { limit, after }: { limit: number; after: AppOverridePlace | null },
 ): Promise<AppOverrideRow[]> {
   await planByIndex(tx);
@@ -198,16 +199,21 @@ export async function listAppOverrides(
   );
   const order = sql`o.permission_id, o.resource_type, o.resource_id, o.person_id`;
   const which = permission === null ? sql`true` : sql`p.id = ${permission}`;
-  // Of a person by the primary key. Of everybody permission by permission, each by its index, until the page is full.
+  // Those that end soon by their ends. Of a person by the primary key. Of everybody permission by permission, each by its index, until the page is full.
+  const own = sql`${person === null ? sql`true` : sql`o.person_id = ${person}`}
+    and ${permission === null ? sql`true` : sql`o.permission_id = ${permission}`}`;
   const page =
-    person === null
-      ? sql`select o.* from (select p.id from permission p
+    endingWithinDays !== null
+      ? sql`select o.* from resource_override o where ${endsWithin('o', endingWithinDays)} and o.application_id = ${app}
+          and ${own} and ${fits} order by ${order} limit ${limit}`
+      : person === null
+        ? sql`select o.* from (select p.id from permission p
             where p.application_id = ${app} and p.id >= ${after?.permissionId ?? 0} and ${which} order by p.id) p
           cross join lateral (select * from ${held('resource_override')} o
             where o.application_id = ${app} and o.permission_id = p.id and ${fits}
             order by o.resource_type, o.resource_id, o.person_id limit ${limit}) o
           order by p.id, o.resource_type, o.resource_id, o.person_id limit ${limit}`
-      : sql`select o.* from own o
+        : sql`select o.* from own o
           where ${permission === null ? sql`true` : sql`o.permission_id = ${permission}`} and ${fits}
           order by ${order} limit ${limit}`;
   const { rows } = await sql<AppOverrideRow>`

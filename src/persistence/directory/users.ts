@@ -49,6 +49,8 @@ export interface UserFilter {
   allowedBy?: readonly number[];
   /** Only inactive people who still hold something in these applications; null: in any, or as a SuperAdmin. */
   orphansOf?: readonly number[] | null;
+  /** Only people of whom a grant in the one application of `apps` ends within that number of days. */
+  endingWithinDays?: number;
   emailPrefix?: string;
 }
 
@@ -76,11 +78,13 @@ export async function findUsersInOrder(tx: Tx, filter: UserFilter, page: Ordered
 }
 
 /** Null for a filter that nobody can match. */
-function peopleOf({ search, active, apps, roles, allowedBy, orphansOf, emailPrefix }: UserFilter): PeopleFilter | null {
+function peopleOf(filter: UserFilter): PeopleFilter | null {
+  const { search, active, apps, roles, allowedBy, orphansOf, endingWithinDays, emailPrefix } = filter;
   const activity = new Set([active, allowedBy && true, orphansOf === undefined ? null : false]);
   if (activity.has(true) && activity.has(false)) return null;
   const groups: Members[] = [];
   // The smaller group first: it is the one that is read, member by member.
+  if (endingWithinDays !== undefined) groups.push({ tables: HOLDINGS, apps, endingWithinDays });
   if (roles !== undefined) groups.push({ tables: ['user_role'], apps, roles });
   if (allowedBy !== undefined)
     groups.push({ tables: ['user_role', 'app_admin'], apps, roles: allowedBy, superadmins: true, counting: true });

@@ -1,7 +1,7 @@
 /** Members of applications, as searches of people read them: who has a row there, and which rows count for that. */
 
 import { type RawBuilder, sql } from 'kysely';
-import { type GrantTable, held, isCounting, isHeld } from '../windows.ts';
+import { endsWithin, type GrantTable, held, isCounting, isHeld } from '../windows.ts';
 
 /** Rows that make a person a match: of one of these tables, in one of these applications (ids). */
 export interface Members {
@@ -36,7 +36,7 @@ export function nextMembers(
           select m.person_id from ${held('user_role')} m where m.application_id = a.id and m.role_id = r.id and m.person_id > ${after}
           order by m.person_id limit ${most}) h)`
       : sql`(select distinct m.person_id from ${sql.table(table)} m
-          where m.application_id = a.id and m.person_id > ${after} and ${endsWithin(endingWithinDays)} order by m.person_id limit ${most})`,
+          where m.application_id = a.id and m.person_id > ${after} and ${ending(endingWithinDays)} order by m.person_id limit ${most})`,
   );
   if (superadmins === true) {
     parts.push(
@@ -56,16 +56,15 @@ export function isOf(group: Members, id: RawBuilder<unknown>): RawBuilder<boolea
     const which = roles === undefined || table !== 'user_role' ? sql`true` : sql`m.role_id = any(${roles}::bigint[])`;
     const place = table === 'app_preference' ? sql`${of} and ${among(apps)}` : inApps(apps, id);
     const state = table === 'app_preference' ? sql`true` : group.counting === true ? isCounting('m') : isHeld('m');
-    return has(sql.table(table), sql`${place} and ${which} and ${state} and ${endsWithin(endingWithinDays)}`);
+    return has(sql.table(table), sql`${place} and ${which} and ${state} and ${ending(endingWithinDays)}`);
   });
   if (superadmins === true) parts.push(has(sql`superadmin`, of));
   return sql<boolean>`(${sql.join(parts, sql` or `)})`;
 }
 
 /** By the index of ends, where grants are asked for by theirs. */
-function endsWithin(days: number | undefined): RawBuilder<unknown> {
-  if (days === undefined) return sql`true`;
-  return sql`m.ends_at > statement_timestamp() and m.ends_at <= statement_timestamp() + make_interval(days => ${days}::int)`;
+function ending(days: number | undefined): RawBuilder<unknown> {
+  return days === undefined ? sql`true` : endsWithin('m', days);
 }
 
 /**

@@ -1246,14 +1246,14 @@ export interface paths {
         get: operations["listUserRoles"];
         /**
          * Replace the roles of a user in an application
-         * @description Works before the user has a record. In `auth` only SuperAdmins; a manager of every application may give and take the roles `application_manager` and `panel_admin` there, if they are allowed everything that the change allows.
+         * @description Works before the user has a record. A role that is held keeps its window, unless the item sends another one. In `auth` only SuperAdmins; a manager of every application may give and take the roles `application_manager` and `panel_admin` there, if they are allowed everything that the change allows.
          *
          *     Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
          */
         put: operations["replaceUserRoles"];
         /**
          * Give a user one role in an application
-         * @description Keeps the other roles, even under concurrent writes; 200 when the user already holds the role. Works before the user has a record. In `auth` only SuperAdmins, and managers of every application within the same limits as for the replacement.
+         * @description Keeps the other roles, even under concurrent writes; 200 when the user already holds the role: then a window that is sent is changed. Works before the user has a record. In `auth` only SuperAdmins, and managers of every application within the same limits as for the replacement.
          *
          *     Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
          */
@@ -1301,7 +1301,7 @@ export interface paths {
         put?: never;
         /**
          * Give a role to people, and take it from others
-         * @description In one transaction. Works before they have records. People who already hold the role, or do not hold it, stay as they are and are not counted. In `auth` only SuperAdmins, and managers of every application within the same limits as for the roles of one user.
+         * @description In one transaction. Works before they have records. Of people who already hold the role a window that is sent is changed; others, and those who do not hold what is taken away, stay as they are and are not counted. In `auth` only SuperAdmins, and managers of every application within the same limits as for the roles of one user.
          *
          *     Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
          */
@@ -1326,7 +1326,7 @@ export interface paths {
         get: operations["listRecordOverrides"];
         /**
          * Replace the overrides of a user for one record
-         * @description An empty list removes all of them. A granting override of a tiered permission has a level, by default `edit`; a denying one has none. In `auth` only SuperAdmins; a manager of every application may write overrides of `applications.manage` for `application` there, for every application on which they have `edit` themselves.
+         * @description An empty list removes all of them. One that stands keeps its window, unless another one is sent. A granting override of a tiered permission has a level, by default `edit`; a denying one has none. In `auth` only SuperAdmins; a manager of every application may write overrides of `applications.manage` for `application` there, for every application on which they have `edit` themselves.
          *
          *     Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
          */
@@ -1417,7 +1417,7 @@ export interface paths {
         put?: never;
         /**
          * Add an app admin to an application
-         * @description 200 if they are one already.
+         * @description 200 if they are one already: then a window that is sent is changed.
          *
          *     Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
          */
@@ -3301,6 +3301,10 @@ export interface components {
             code: string;
             name: string | null;
             description: string | null;
+            /** @description From when the grant counts; null: always. */
+            startsAt: string | null;
+            /** @description From when on the grant no longer counts; null: never. */
+            endsAt: string | null;
         };
         RoleHolder: {
             id: number;
@@ -3311,6 +3315,10 @@ export interface components {
             active: boolean;
             /** Format: date-time */
             assignedAt: string;
+            /** @description From when the grant counts; null: always. */
+            startsAt: string | null;
+            /** @description From when on the grant no longer counts; null: never. */
+            endsAt: string | null;
         };
         ResourceOverrides: {
             permissions: {
@@ -3319,6 +3327,10 @@ export interface components {
                 granted: boolean;
                 /** @description Null: denied. */
                 accessLevel: ("allowed" | "view" | "edit") | null;
+                /** @description From when the grant counts; null: always. */
+                startsAt: string | null;
+                /** @description From when on the grant no longer counts; null: never. */
+                endsAt: string | null;
             }[];
         };
         PlacedOverride: {
@@ -3329,6 +3341,10 @@ export interface components {
             granted: boolean;
             /** @description Null: denied. */
             accessLevel: ("allowed" | "view" | "edit") | null;
+            /** @description From when the grant counts; null: always. */
+            startsAt: string | null;
+            /** @description From when on the grant no longer counts; null: never. */
+            endsAt: string | null;
             /** Format: date-time */
             createdAt: string;
         };
@@ -3343,15 +3359,27 @@ export interface components {
             accessLevel: ("allowed" | "view" | "edit") | null;
             /** Format: date-time */
             createdAt: string;
+            /** @description From when the grant counts; null: always. */
+            startsAt: string | null;
+            /** @description From when on the grant no longer counts; null: never. */
+            endsAt: string | null;
         };
         ApplicationAdministrator: {
             email: string;
             /** Format: date-time */
             createdAt: string;
+            /** @description From when the grant counts; null: always. */
+            startsAt: string | null;
+            /** @description From when on the grant no longer counts; null: never. */
+            endsAt: string | null;
         };
-        NewAdministrator: {
+        NewApplicationAdministrator: {
             /** @description An e-mail address; case does not matter. */
             email: string;
+            /** @description From when the grant counts. Absent: as it is; null: always. */
+            startsAt?: string | null;
+            /** @description From when on it no longer counts, at most 10 years ahead. Absent: as it is; null: never. */
+            endsAt?: string | null;
         };
         SuperAdmin: {
             email: string;
@@ -3359,6 +3387,10 @@ export interface components {
             active: boolean;
             /** Format: date-time */
             createdAt: string;
+        };
+        NewAdministrator: {
+            /** @description An e-mail address; case does not matter. */
+            email: string;
         };
         User: {
             id: number;
@@ -3801,6 +3833,8 @@ export interface components {
                 permissions: number;
                 appAdmins: number;
             };
+            /** @description Roles, overrides and seats of administrators that end within 7 days. */
+            endingSoon: number;
             /** @description Notifications of the last 24 hours by status. */
             sends: {
                 queued: number;
@@ -7557,8 +7591,14 @@ export interface operations {
             content: {
                 "application/json": {
                     roleIds?: number[];
-                    /** @description Codes, instead of the ids. */
-                    roles?: string[];
+                    /** @description Codes, instead of the ids, or items with a window. */
+                    roles?: (string | {
+                        role: string;
+                        /** @description From when the grant counts. Absent: as it is; null: always. */
+                        startsAt?: string | null;
+                        /** @description From when on it no longer counts, at most 10 years ahead. Absent: as it is; null: never. */
+                        endsAt?: string | null;
+                    })[];
                 };
             };
         };
@@ -7609,6 +7649,10 @@ export interface operations {
                     roleId?: number;
                     /** @description The code, instead of the id. */
                     role?: string;
+                    /** @description From when the grant counts. Absent: as it is; null: always. */
+                    startsAt?: string | null;
+                    /** @description From when on it no longer counts, at most 10 years ahead. Absent: as it is; null: never. */
+                    endsAt?: string | null;
                 };
             };
         };
@@ -7757,8 +7801,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Who is to hold the role. */
-                    add?: string[];
+                    /** @description Who is to hold the role: addresses, or items with a window. */
+                    add?: (string | {
+                        /** @description An e-mail address; case does not matter. */
+                        email: string;
+                        /** @description From when the grant counts. Absent: as it is; null: always. */
+                        startsAt?: string | null;
+                        /** @description From when on it no longer counts, at most 10 years ahead. Absent: as it is; null: never. */
+                        endsAt?: string | null;
+                    })[];
                     /** @description Who is not to hold it. Together with `add` at most 1000. */
                     remove?: string[];
                 };
@@ -7777,6 +7828,8 @@ export interface operations {
                         data: {
                             /** @description How many people were given the role. */
                             added: number;
+                            /** @description How many held it and have another window now; absent for none. */
+                            changed?: number;
                             /** @description From how many it was taken. */
                             removed: number;
                         };
@@ -7787,6 +7840,8 @@ export interface operations {
                             result: {
                                 /** @description How many people were given the role. */
                                 added: number;
+                                /** @description How many held it and have another window now; absent for none. */
+                                changed?: number;
                                 /** @description From how many it was taken. */
                                 removed: number;
                             };
@@ -7865,6 +7920,10 @@ export interface operations {
                         code?: string;
                         granted: boolean;
                         accessLevel?: ("allowed" | "view" | "edit") | null;
+                        /** @description From when the grant counts. Absent: as it is; null: always. */
+                        startsAt?: string | null;
+                        /** @description From when on it no longer counts, at most 10 years ahead. Absent: as it is; null: never. */
+                        endsAt?: string | null;
                     }[];
                 };
             };
@@ -7947,6 +8006,8 @@ export interface operations {
                 email?: string;
                 /** @description Of this permission only: its code. */
                 permission?: string;
+                /** @description Only those that end within that number of days, 1 to 365. */
+                endingWithinDays?: string;
             };
             header?: never;
             path: {
@@ -8081,7 +8142,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewAdministrator"];
+                "application/json": components["schemas"]["NewApplicationAdministrator"];
             };
         };
         responses: {
@@ -8307,6 +8368,8 @@ export interface operations {
                 permission?: string;
                 /** @description Only inactive users who still hold a role, an override or an administration. */
                 orphan?: "true";
+                /** @description Only people of whom a role, an override or the administration of `appCode` ends within that number of days, 1 to 365. */
+                endingWithinDays?: string;
                 /** @description By address, or by date: the newest first, without a date last. Default: first mentioned first. */
                 sort?: "email" | "createdAt" | "lastLoginAt";
             };

@@ -6,8 +6,10 @@ const count = plural('cs');
 
 const actions: Readonly<Record<string, string>> = {
   'app_admin.added': 'Přidán správce aplikace',
+  'app_admin.changed': 'Změněna doba správce aplikace',
   'app_admin.removed': 'Odebrán správce aplikace',
   'admin.created': 'Přidán správce aplikace',
+  'admin.changed': 'Změněna doba správce aplikace',
   'admin.removed': 'Odebrán správce aplikace',
   'app_admin.began': 'Začala doba správce aplikace',
   'app_admin.ended': 'Skončila doba správce aplikace',
@@ -15,6 +17,7 @@ const actions: Readonly<Record<string, string>> = {
   'application.changed': 'Změněna aplikace',
   'application.deleted': 'Smazána aplikace',
   'assignment.created': 'Udělena role',
+  'assignment.changed': 'Změněna doba role',
   'assignment.removed': 'Odebrána role',
   'assignment.began': 'Role začala platit',
   'assignment.ended': 'Role skončila',
@@ -108,6 +111,7 @@ const sentences: Readonly<Record<string, string>> = {
   'override.began': 'Výjimka pro {subject} na {record} začala platit',
   'override.ended': 'Výjimka pro {subject} na {record} skončila',
   'assignment.created': 'Role {role} udělena osobě {subject}',
+  'assignment.changed': 'Změněna doba role {role} osoby {subject}',
   'assignment.removed': 'Role {role} odebrána osobě {subject}',
   'override.created': 'Výjimka vytvořena pro {subject} na {record}',
   'override.changed': 'Výjimka změněna pro {subject} na {record}',

@@ -1760,7 +1760,7 @@ class Operations:
     ) -> Answer[Any]:
         """Replace the roles of a user in an application.
 
-        Works before the user has a record. In `auth` only SuperAdmins; a manager of every application may give and take the roles `application_manager` and `panel_admin` there, if they are allowed everything that the change allows.
+        Works before the user has a record. A role that is held keeps its window, unless the item sends another one. In `auth` only SuperAdmins; a manager of every application may give and take the roles `application_manager` and `panel_admin` there, if they are allowed everything that the change allows.
 
         Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
         """
@@ -1807,7 +1807,7 @@ class Operations:
     ) -> Answer[Any]:
         """Give a user one role in an application.
 
-        Keeps the other roles, even under concurrent writes; 200 when the user already holds the role. Works before the user has a record. In `auth` only SuperAdmins, and managers of every application within the same limits as for the replacement.
+        Keeps the other roles, even under concurrent writes; 200 when the user already holds the role: then a window that is sent is changed. Works before the user has a record. In `auth` only SuperAdmins, and managers of every application within the same limits as for the replacement.
 
         Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
         """
@@ -1924,7 +1924,7 @@ class Operations:
     ) -> Answer[Any]:
         """Give a role to people, and take it from others.
 
-        In one transaction. Works before they have records. People who already hold the role, or do not hold it, stay as they are and are not counted. In `auth` only SuperAdmins, and managers of every application within the same limits as for the roles of one user.
+        In one transaction. Works before they have records. Of people who already hold the role a window that is sent is changed; others, and those who do not hold what is taken away, stay as they are and are not counted. In `auth` only SuperAdmins, and managers of every application within the same limits as for the roles of one user.
 
         Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
         """
@@ -2002,7 +2002,7 @@ class Operations:
     ) -> Answer[Any]:
         """Replace the overrides of a user for one record.
 
-        An empty list removes all of them. A granting override of a tiered permission has a level, by default `edit`; a denying one has none. In `auth` only SuperAdmins; a manager of every application may write overrides of `applications.manage` for `application` there, for every application on which they have `edit` themselves.
+        An empty list removes all of them. One that stands keeps its window, unless another one is sent. A granting override of a tiered permission has a level, by default `edit`; a denying one has none. In `auth` only SuperAdmins; a manager of every application may write overrides of `applications.manage` for `application` there, for every application on which they have `edit` themselves.
 
         Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
         """
@@ -2049,6 +2049,7 @@ class Operations:
         resource_id: str | None = None,
         email: str | None = None,
         permission: str | None = None,
+        ending_within_days: str | None = None,
     ) -> Answer[list[Override]]:
         """The overrides of everybody in an application.
 
@@ -2060,7 +2061,7 @@ class Operations:
             "GET",
             "/api/applications/{app_code}/overrides",
             {"app_code": app_code},
-            {"limit": limit, "cursor": cursor, "resourceType": resource_type, "resourceId": resource_id, "email": email, "permission": permission},
+            {"limit": limit, "cursor": cursor, "resourceType": resource_type, "resourceId": resource_id, "email": email, "permission": permission, "endingWithinDays": ending_within_days},
             {},
             None,
         )
@@ -2130,7 +2131,7 @@ class Operations:
         *,
         dry_run: Literal[True],
         app_code: str,
-        body: NewAdministrator,
+        body: NewApplicationAdministrator,
         if_revision: str | None = None,
     ) -> Answer[AddAppAdminDryRun]: ...
 
@@ -2139,7 +2140,7 @@ class Operations:
         self,
         *,
         app_code: str,
-        body: NewAdministrator,
+        body: NewApplicationAdministrator,
         if_revision: str | None = None,
         dry_run: Literal[False] | None = None,
     ) -> Answer[ApplicationAdministrator]: ...
@@ -2149,13 +2150,13 @@ class Operations:
         self,
         *,
         app_code: str,
-        body: NewAdministrator,
+        body: NewApplicationAdministrator,
         dry_run: bool | None = None,
         if_revision: str | None = None,
     ) -> Answer[Any]:
         """Add an app admin to an application.
 
-        200 if they are one already.
+        200 if they are one already: then a window that is sent is changed.
 
         Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
         """
@@ -2319,6 +2320,7 @@ class Operations:
         role: str | None = None,
         permission: str | None = None,
         orphan: Literal["true"] | None = None,
+        ending_within_days: str | None = None,
         sort: Literal["email", "createdAt", "lastLoginAt"] | None = None,
     ) -> Answer[list[User]]:
         """Known addresses.
@@ -2331,7 +2333,7 @@ class Operations:
             "GET",
             "/api/users",
             {},
-            {"limit": limit, "cursor": cursor, "q": q, "active": active, "appCode": app_code, "role": role, "permission": permission, "orphan": orphan, "sort": sort},
+            {"limit": limit, "cursor": cursor, "q": q, "active": active, "appCode": app_code, "role": role, "permission": permission, "orphan": orphan, "endingWithinDays": ending_within_days, "sort": sort},
             {},
             None,
         )
@@ -5571,7 +5573,7 @@ class AsyncOperations:
     ) -> Answer[Any]:
         """Replace the roles of a user in an application.
 
-        Works before the user has a record. In `auth` only SuperAdmins; a manager of every application may give and take the roles `application_manager` and `panel_admin` there, if they are allowed everything that the change allows.
+        Works before the user has a record. A role that is held keeps its window, unless the item sends another one. In `auth` only SuperAdmins; a manager of every application may give and take the roles `application_manager` and `panel_admin` there, if they are allowed everything that the change allows.
 
         Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
         """
@@ -5618,7 +5620,7 @@ class AsyncOperations:
     ) -> Answer[Any]:
         """Give a user one role in an application.
 
-        Keeps the other roles, even under concurrent writes; 200 when the user already holds the role. Works before the user has a record. In `auth` only SuperAdmins, and managers of every application within the same limits as for the replacement.
+        Keeps the other roles, even under concurrent writes; 200 when the user already holds the role: then a window that is sent is changed. Works before the user has a record. In `auth` only SuperAdmins, and managers of every application within the same limits as for the replacement.
 
         Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
         """
@@ -5735,7 +5737,7 @@ class AsyncOperations:
     ) -> Answer[Any]:
         """Give a role to people, and take it from others.
 
-        In one transaction. Works before they have records. People who already hold the role, or do not hold it, stay as they are and are not counted. In `auth` only SuperAdmins, and managers of every application within the same limits as for the roles of one user.
+        In one transaction. Works before they have records. Of people who already hold the role a window that is sent is changed; others, and those who do not hold what is taken away, stay as they are and are not counted. In `auth` only SuperAdmins, and managers of every application within the same limits as for the roles of one user.
 
         Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
         """
@@ -5813,7 +5815,7 @@ class AsyncOperations:
     ) -> Answer[Any]:
         """Replace the overrides of a user for one record.
 
-        An empty list removes all of them. A granting override of a tiered permission has a level, by default `edit`; a denying one has none. In `auth` only SuperAdmins; a manager of every application may write overrides of `applications.manage` for `application` there, for every application on which they have `edit` themselves.
+        An empty list removes all of them. One that stands keeps its window, unless another one is sent. A granting override of a tiered permission has a level, by default `edit`; a denying one has none. In `auth` only SuperAdmins; a manager of every application may write overrides of `applications.manage` for `application` there, for every application on which they have `edit` themselves.
 
         Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
         """
@@ -5860,6 +5862,7 @@ class AsyncOperations:
         resource_id: str | None = None,
         email: str | None = None,
         permission: str | None = None,
+        ending_within_days: str | None = None,
     ) -> Answer[list[Override]]:
         """The overrides of everybody in an application.
 
@@ -5871,7 +5874,7 @@ class AsyncOperations:
             "GET",
             "/api/applications/{app_code}/overrides",
             {"app_code": app_code},
-            {"limit": limit, "cursor": cursor, "resourceType": resource_type, "resourceId": resource_id, "email": email, "permission": permission},
+            {"limit": limit, "cursor": cursor, "resourceType": resource_type, "resourceId": resource_id, "email": email, "permission": permission, "endingWithinDays": ending_within_days},
             {},
             None,
         )
@@ -5941,7 +5944,7 @@ class AsyncOperations:
         *,
         dry_run: Literal[True],
         app_code: str,
-        body: NewAdministrator,
+        body: NewApplicationAdministrator,
         if_revision: str | None = None,
     ) -> Answer[AddAppAdminDryRun]: ...
 
@@ -5950,7 +5953,7 @@ class AsyncOperations:
         self,
         *,
         app_code: str,
-        body: NewAdministrator,
+        body: NewApplicationAdministrator,
         if_revision: str | None = None,
         dry_run: Literal[False] | None = None,
     ) -> Answer[ApplicationAdministrator]: ...
@@ -5960,13 +5963,13 @@ class AsyncOperations:
         self,
         *,
         app_code: str,
-        body: NewAdministrator,
+        body: NewApplicationAdministrator,
         dry_run: bool | None = None,
         if_revision: str | None = None,
     ) -> Answer[Any]:
         """Add an app admin to an application.
 
-        200 if they are one already.
+        200 if they are one already: then a window that is sent is changed.
 
         Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level `edit` on it.
         """
@@ -6130,6 +6133,7 @@ class AsyncOperations:
         role: str | None = None,
         permission: str | None = None,
         orphan: Literal["true"] | None = None,
+        ending_within_days: str | None = None,
         sort: Literal["email", "createdAt", "lastLoginAt"] | None = None,
     ) -> Answer[list[User]]:
         """Known addresses.
@@ -6142,7 +6146,7 @@ class AsyncOperations:
             "GET",
             "/api/users",
             {},
-            {"limit": limit, "cursor": cursor, "q": q, "active": active, "appCode": app_code, "role": role, "permission": permission, "orphan": orphan, "sort": sort},
+            {"limit": limit, "cursor": cursor, "q": q, "active": active, "appCode": app_code, "role": role, "permission": permission, "orphan": orphan, "endingWithinDays": ending_within_days, "sort": sort},
             {},
             None,
         )

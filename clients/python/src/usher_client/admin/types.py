@@ -346,6 +346,8 @@ class AssignedRole(TypedDict):
     code: str
     name: str | None
     description: str | None
+    startsAt: str | None
+    endsAt: str | None
 
 
 class RoleHolder(TypedDict):
@@ -355,6 +357,8 @@ class RoleHolder(TypedDict):
     registered: bool
     active: bool
     assignedAt: str
+    startsAt: str | None
+    endsAt: str | None
 
 
 class ResourceOverridesPermissionsItem(TypedDict):
@@ -362,6 +366,8 @@ class ResourceOverridesPermissionsItem(TypedDict):
     code: str
     granted: bool
     accessLevel: Literal["allowed", "view", "edit"] | None
+    startsAt: str | None
+    endsAt: str | None
 
 
 class ResourceOverrides(TypedDict):
@@ -375,6 +381,8 @@ class PlacedOverride(TypedDict):
     code: str
     granted: bool
     accessLevel: Literal["allowed", "view", "edit"] | None
+    startsAt: str | None
+    endsAt: str | None
     createdAt: str
 
 
@@ -386,21 +394,31 @@ class Override(TypedDict):
     granted: bool
     accessLevel: Literal["allowed", "view", "edit"] | None
     createdAt: str
+    startsAt: str | None
+    endsAt: str | None
 
 
 class ApplicationAdministrator(TypedDict):
     email: str
     createdAt: str
+    startsAt: str | None
+    endsAt: str | None
 
 
-class NewAdministrator(TypedDict):
+class NewApplicationAdministrator(TypedDict):
     email: str
+    startsAt: NotRequired[str | None]
+    endsAt: NotRequired[str | None]
 
 
 class SuperAdmin(TypedDict):
     email: str
     active: bool
     createdAt: str
+
+
+class NewAdministrator(TypedDict):
+    email: str
 
 
 class UserRoleWindowsItem(TypedDict):
@@ -868,6 +886,7 @@ class OverviewProvider(TypedDict):
 class Overview(TypedDict):
     revision: str
     counts: OverviewCounts
+    endingSoon: int
     sends: OverviewSends
     oldestWaiting: str | None
     failingBrands: list[OverviewFailingBrandsItem]
@@ -2071,9 +2090,15 @@ class ReplaceUserRolesDryRun(TypedDict):
     impact: Impact
 
 
+class ReplaceUserRolesBodyRolesItem2(TypedDict):
+    role: str
+    startsAt: NotRequired[str | None]
+    endsAt: NotRequired[str | None]
+
+
 class ReplaceUserRolesBody(TypedDict):
     roleIds: NotRequired[list[int]]
-    roles: NotRequired[list[str]]
+    roles: NotRequired[list[str | ReplaceUserRolesBodyRolesItem2]]
 
 
 class AssignRoleDryRun(TypedDict):
@@ -2084,6 +2109,8 @@ class AssignRoleDryRun(TypedDict):
 class AssignRoleBody(TypedDict):
     roleId: NotRequired[int]
     role: NotRequired[str]
+    startsAt: NotRequired[str | None]
+    endsAt: NotRequired[str | None]
 
 
 class RevokeRoleDryRun(TypedDict):
@@ -2093,11 +2120,13 @@ class RevokeRoleDryRun(TypedDict):
 
 class ChangeRoleHoldersAnswer(TypedDict):
     added: int
+    changed: NotRequired[int]
     removed: int
 
 
 class ChangeRoleHoldersDryRunResult(TypedDict):
     added: int
+    changed: NotRequired[int]
     removed: int
 
 
@@ -2106,8 +2135,14 @@ class ChangeRoleHoldersDryRun(TypedDict):
     impact: Impact
 
 
+class ChangeRoleHoldersBodyAddItem2(TypedDict):
+    email: str
+    startsAt: NotRequired[str | None]
+    endsAt: NotRequired[str | None]
+
+
 class ChangeRoleHoldersBody(TypedDict):
-    add: NotRequired[list[str]]
+    add: NotRequired[list[str | ChangeRoleHoldersBodyAddItem2]]
     remove: NotRequired[list[str]]
 
 
@@ -2122,6 +2157,8 @@ class ReplaceRecordOverridesBodyPermissionsItem(TypedDict):
     code: NotRequired[str]
     granted: bool
     accessLevel: NotRequired[Literal["allowed", "view", "edit"] | None]
+    startsAt: NotRequired[str | None]
+    endsAt: NotRequired[str | None]
 
 
 class ReplaceRecordOverridesBody(TypedDict):
