@@ -51,8 +51,11 @@ async function ofMember(
   const person = await lockPerson(tx, email);
   const scopes = [`m:${app}:${email}`] as const;
   if (operation.kind === 'app-admin') {
+    const { startsAt, endsAt } = operation.window ?? {};
     await (operation.is
-      ? sql`insert into app_admin (person_id, application_id) values (${person}, ${appId}) on conflict do nothing`
+      ? sql`insert into app_admin (person_id, application_id, starts_at, ends_at)
+          values (${person}, ${appId}, ${time(startsAt)}, ${time(endsAt)})
+          on conflict (person_id, application_id) do update set starts_at = excluded.starts_at, ends_at = excluded.ends_at`
       : sql`delete from app_admin where person_id = ${person} and application_id = ${appId}`
     ).execute(tx.kysely);
     return { result: operation, scopes };
@@ -60,11 +63,17 @@ async function ofMember(
   if (operation.kind === 'roles-of-user') {
     await sql`delete from user_role where person_id = ${person} and application_id = ${appId}`.execute(tx.kysely);
     const { rows } = await sql<{ code: string }>`
-      with held as (select id, code from role where application_id = ${appId} and code = any(${operation.roles}::text[])
-        order by id for key share),
-      made as (insert into user_role (person_id, application_id, role_id) select ${person}, ${appId}, id from held)
+      with held as (select r.id, r.code, w.starts_at, w.ends_at
+        from unnest(${operation.roles}::text[], ${operation.roles.map((_, index) => operation.windows?.[index]?.startsAt ?? null)}::float8[],
+          ${operation.roles.map((_, index) => operation.windows?.[index]?.endsAt ?? null)}::float8[]) as w (code, starts_at, ends_at)
+        join role r on r.application_id = ${appId} and r.code = w.code
+        order by r.id for key share of r),
+      made as (insert into user_role (person_id, application_id, role_id, starts_at, ends_at)
+        select ${person}, ${appId}, id, ${instant('starts_at')}, ${instant('ends_at')} from held)
       select code from held`.execute(tx.kysely);
-    return { result: { ...operation, roles: rows.map(({ code }) => code) }, scopes };
+    const roles = rows.map(({ code }) => code);
+    const windows = roles.map((role) => operation.windows?.[operation.roles.indexOf(role)] ?? {});
+    return { result: { ...operation, roles, windows }, scopes };
   }
   const { resourceType, resourceId, overrides } = operation;
   await sql`delete from resource_override where person_id = ${person} and application_id = ${appId}
@@ -72,17 +81,23 @@ async function ofMember(
   const levels = overrides.map(({ granted, accessLevel }) => (granted ? LEVELS[accessLevel ?? 'allowed'] : 0));
   const codes = overrides.map(({ permission }) => permission);
   const { rows } = await sql<{ code: string }>`
-    with held as (select p.id, p.code, p.tiered, w.level
-      from unnest(${codes}::text[], ${levels}::smallint[]) as w (code, level)
+    with held as (select p.id, p.code, p.tiered, w.level, w.starts_at, w.ends_at
+      from unnest(${codes}::text[], ${levels}::smallint[], ${overrides.map(({ startsAt }) => startsAt ?? null)}::float8[],
+        ${overrides.map(({ endsAt }) => endsAt ?? null)}::float8[]) as w (code, level, starts_at, ends_at)
       join permission p on p.application_id = ${appId} and p.code = w.code and (w.level = 0 or p.tiered = (w.level > 1))
       order by p.id for key share of p),
     made as (insert into resource_override
-        (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
-      select ${person}, ${appId}, ${resourceType}, ${resourceId}, id, tiered, level from held)
+        (person_id, application_id, resource_type, resource_id, permission_id, tiered, level, starts_at, ends_at)
+      select ${person}, ${appId}, ${resourceType}, ${resourceId}, id, tiered, level, ${instant('starts_at')},
+        ${instant('ends_at')} from held)
     select code from held`.execute(tx.kysely);
   const done = new Set(rows.map(({ code }) => code));
   return { result: { ...operation, overrides: overrides.filter(({ permission }) => done.has(permission)) }, scopes };
 }
+
+/** Milliseconds since the epoch as a time: exact, which to_timestamp of a fraction is not. */
+const instant = (column: string) => sql.raw(`timestamptz 'epoch' + ${column} * interval '1 millisecond'`);
+const time = (ms: number | undefined) => sql`timestamptz 'epoch' + ${ms ?? null}::float8 * interval '1 millisecond'`;
 
 type PolicyOperation = Exclude<Operation, { kind: 'user' | 'superadmin' | 'app-admin' | `${string}-of-user` }>;
 
