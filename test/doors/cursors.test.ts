@@ -82,6 +82,57 @@ describe('cursors of lists', () => {
     },
   );
 
+  test('a cursor of resources is LIST_CHANGED once a grant has begun or ended, though the log has not moved', async () => {
+    const at = async (work: string): Promise<void> => {
+      await world.usher.app.database.change(async (tx) => {
+        await sql.raw(work).execute(tx.kysely);
+        return { result: null, scopes: [`m:shop:${ADA}`] };
+      });
+    };
+    const ada = `person_id = (select id from person where email = '${ADA}')`;
+    const override = `update resource_override set %s where ${ada} and resource_id = (
+      select max(resource_id) from resource_override where ${ada})`;
+    for (const set of [
+      `ends_at = now() + interval '1 second'`,
+      `starts_at = now() + interval '1 second', ends_at = null`,
+    ]) {
+      await at(override.replace('%s', set));
+      const { next: cursor, revision } = await door.resources(question);
+      expect((await door.resources({ ...question, cursor })).revision).toBe(revision);
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      for (const one of world.doors) {
+        expect((await refusal(one.resources({ ...question, cursor }))).reason).toBe('LIST_CHANGED');
+      }
+    }
+    await at(override.replace('%s', 'starts_at = null'));
+    await door.resources({ ...question, cursor: (await door.resources(question)).next });
+  });
+
+  test('people whose grant has ended, or has not begun, are in no list', async () => {
+    const listed = async () => {
+      const { said } = await door.subjects(WHO);
+      return (said as { subjects: { email: string }[] }).subjects.map(({ email }) => email);
+    };
+    const holds = (window: string) =>
+      world.change(
+        'passing@example.com',
+        `insert into user_role (person_id, application_id, role_id, starts_at, ends_at)
+          select p.id, r.application_id, r.id, ${window} from person p, role r
+          where p.email = 'passing@example.com' and r.code = 'reader'
+          on conflict (person_id, application_id, role_id) do update set starts_at = excluded.starts_at, ends_at = excluded.ends_at`,
+      );
+    await world.usher.app.database.change(async (tx) => {
+      await personId(tx, 'passing@example.com');
+      return { result: null, scopes: [] };
+    });
+    await holds(`null::timestamptz, now() + interval '1 hour'`);
+    expect(await listed()).toContain('passing@example.com');
+    await holds(`now() + interval '1 hour', null::timestamptz`);
+    expect(await listed()).not.toContain('passing@example.com');
+    await holds(`now() - interval '1 hour', now() - interval '1 millisecond'`);
+    expect(await listed()).not.toContain('passing@example.com');
+  });
+
   test('a cursor of resources survives changes to other people and applications', async () => {
     let { next: cursor } = await door.resources(question);
     const others = ['m:shop:ben@example.com', 'u:ben@example.com', `m:strict:${ADA}`, 'p:strict', 'a:strict'] as const;

@@ -326,6 +326,29 @@ describe.each([
     }
   });
 
+  test('are refused to an asker of version 1 where a grant begins or ends, and given for everybody else', async () => {
+    const timed = 'timed@example.com';
+    await served.app.database.change((tx) =>
+      carryOut(tx, {
+        kind: 'roles-of-user',
+        app: 'shop',
+        email: timed,
+        roles: ['reader'],
+        windows: [{ endsAt: Date.now() + 3_600_000 }],
+      }),
+    );
+    const ofTimed = { ...need, email: timed };
+    const { members: given } = await members({ needs: [ofTimed] });
+    expect(given[0]?.memberBoundaryMs).toBeGreaterThan(3_000_000n);
+    expect((await members({ rulesVersion: 1, needs: [need, { ...ofTimed, app: '' }] })).members).toHaveLength(2);
+    const refused = await failureOf(members({ rulesVersion: 1, needs: [need, ofTimed] }));
+    expect(refused).toMatchObject({ code: status.FAILED_PRECONDITION });
+    expect(refused.details).toContain('upgrade the edge or client that asks');
+    expect(detailsOf(refused.metadata)).toMatchObject({ reason: 'RULES_VERSION', metadata: { version: '2' } });
+    const { 1: first, 2: second } = served.app.engine.counters.askers;
+    expect([first, second].every((count) => count > 0)).toBe(true);
+  });
+
   test.each([
     ['no needs', { needs: [] }, 'needs'],
     ['too many', { needs: Array.from({ length: 257 }, () => need) }, 'needs'],

@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import type { MemberNeed, Revision } from '../../src/engine/types.ts';
 import { Level } from '../../src/engine/types.ts';
 import type { Database, Scope } from '../../src/persistence/database.ts';
-import { readPolicy, readWindow } from '../../src/persistence/facts/rows.ts';
+import { readAnswers, readPolicy, readWindow } from '../../src/persistence/facts/rows.ts';
 import { memberIn, policyIn } from '../../src/persistence/facts/source.ts';
+import { REPLICA_MEMBERS_SQL } from '../../src/persistence/facts/sql.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { type AppRows, insertApplication, insertOverride, insertUserRole, personId } from '../support/rows.ts';
 
@@ -161,6 +162,20 @@ forEachDatabase('facts', (fixture, kind) => {
       [0, 0, none],
       [0, null, none],
       [true, null, { person: null, member: expect.any(Number), overrides: null }],
+    ]);
+    // A replica says only that there are beginnings or ends, past ones too: its own clock may be wrong.
+    const replica = await fixture.database.read(async (tx) => {
+      const parameters = [
+        0,
+        ...(['email', 'app', 'resourceType', 'resourceId'] as const).map((of) => needs.map((n) => n[of])),
+      ];
+      const { rows } = await tx.kysely.executeQuery(CompiledQuery.raw(REPLICA_MEMBERS_SQL, parameters));
+      return readAnswers(rows[0] as Parameters<typeof readAnswers>[0], needs).map(({ boundaries }) => boundaries);
+    });
+    expect(replica).toEqual([
+      { person: null, member: 0, overrides: 0 },
+      { person: null, member: 0, overrides: null },
+      { person: null, member: 0, overrides: null },
     ]);
     // Guards of writes, and explanations.
     const inWrite = await fixture.database.read((tx) => memberIn(tx, needs[0] as MemberNeed));
