@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -82,6 +83,24 @@ test('a server of something else is said', async () => {
   for (const client of [remote, local]) {
     await expect(client?.check(ASKED, { deadlineMs: 500 })).rejects.toThrow(HINT);
     await expect(client?.ready({ deadlineMs: 500 })).rejects.toThrow(HINT);
+  }
+});
+
+test('a program that waits is told, and does not end in the middle of its wait', async () => {
+  for (const call of ["check({ email: 'a@b.example', app: 'a', permission: 'p' })", 'ready({ deadlineMs: 700 })']) {
+    const from = new URL('../../clients/typescript/src/local.ts', import.meta.url);
+    const program = `
+      import { createLocalUsher } from ${JSON.stringify(from.href)};
+      const usher = createLocalUsher({ address: '127.0.0.1:1', log: { warn: () => undefined } });
+      await usher.${call}.catch((error) => console.log(error.name, error.message));
+      usher.close();`;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += String(chunk)));
+    const [code] = (await once(child, 'close')) as [number];
+    expect([code, said]).toEqual([0, expect.stringMatching(/^UnavailableError .*has answered this client yet/)]);
   }
 });
 

@@ -9,6 +9,7 @@ import { type Faults, kindOf, type Members, malformed, type Shape } from './faul
 import type { paths } from './gen/openapi.ts';
 import { originOf, refused, tried } from './rest.ts';
 import { hasMethod, readDeadline, readKey, readSettings, readUrl } from './settings.ts';
+import { within } from './within.ts';
 
 export interface AdminOptions {
   /** Of the gateway, such as `https://usher.example.com`. */
@@ -155,16 +156,17 @@ function adminOf(settings: Settings, reason?: string): Admin {
   const client = createClient<Record<string, Record<string, never>>>({ baseUrl: origin, redirect: 'error' });
   const call = (method: HttpMethod) => async (path: string, given?: object) => {
     const { signal, params, ...rest } = inputOf(path, given);
-    const late = AbortSignal.timeout(settings.deadlineMs);
-    const ends = signal === undefined ? late : AbortSignal.any([late, signal]);
-    const attempt = async (): Promise<Answer<unknown>> => {
+    const attempt = async (ends: AbortSignal): Promise<Answer<unknown>> => {
       const headers = { accept: 'application/json', ...(await settings.credentials()), ...reasonOf(reason) };
       const init = { ...rest, params, headers, signal: ends, parseAs: 'stream' };
       const { response, error } = await client.request(method, path as never, init as never);
       if (!response.ok) throw refused(response, JSON.stringify(error ?? null));
       return await answerOf(response);
     };
-    return await tried(attempt, { origin, isRepeatable: method === 'get', signal: ends });
+    const isRepeatable = method === 'get';
+    return await within(settings.deadlineMs, signal, (ends) =>
+      tried(() => attempt(ends), { origin, isRepeatable, signal: ends }),
+    );
   };
   const GET = call('get');
   const admin = {

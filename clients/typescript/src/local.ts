@@ -32,7 +32,7 @@ import {
   readSubject,
   requireWellFormed,
 } from './questions.ts';
-import { fresh, orDenied, RemoteUsher } from './remote.ts';
+import { fresh, orDenied, READY_MS, RemoteUsher } from './remote.ts';
 import {
   CONNECTION_MEANT,
   CONNECTION_MEMBERS,
@@ -59,6 +59,7 @@ import type {
   Usher,
   WatchOptions,
 } from './types.ts';
+import { within } from './within.ts';
 
 export interface LocalUsherOptions extends ConnectionOptions {
   /** Needs the scope `facts`. */
@@ -74,7 +75,7 @@ export interface LocalUsherOptions extends ConnectionOptions {
 
 /** `explain`, `subjects`, `resources` and `watch` ask the service. */
 export interface LocalUsher extends Usher {
-  /** Resolves once it follows the service, however long that takes without `deadlineMs`. Rejects with UsherError where that refuses this process. */
+  /** Resolves once it follows the service. Rejects with UsherError after `deadlineMs`, 10,000 by default, or where that refuses this process. */
   ready(options?: Pick<AskOptions, 'deadlineMs' | 'signal'>): Promise<void>;
   /**
    * The answer if the facts for it are here; undefined otherwise: then `check` asks for them. Throws UsherError, also when the last
@@ -128,6 +129,8 @@ function optionsOf(members: Members, faults: Faults): LocalUsherOptions {
   const [maxStalenessMs, ttlMs, megabytes] = BOUNDS.map((name) => readBound(members, name, faults));
   return { ...readConnection(members, faults), maxStalenessMs, ttlMs, megabytes, log: readLog(members, faults) };
 }
+
+type Method = keyof ReturnType<typeof answersOf>;
 
 class LocalEngine implements LocalUsher {
   readonly #engine: Engine;
@@ -187,9 +190,8 @@ class LocalEngine implements LocalUsher {
   }
 
   async ready(given?: Pick<AskOptions, 'deadlineMs' | 'signal'>): Promise<void> {
-    const { deadlineMs, signal } = readReady(given);
-    const late = deadlineMs === undefined ? [] : [AbortSignal.timeout(deadlineMs)];
-    await this.#begun(AbortSignal.any(signal === undefined ? late : [...late, signal]), signal);
+    const { deadlineMs = READY_MS, signal } = readReady(given);
+    await within(deadlineMs, signal, (ends) => this.#begun(ends, signal));
   }
 
   /** Until it follows the service. */
@@ -319,11 +321,14 @@ class LocalEngine implements LocalUsher {
   }
 
   /** By the service's own RPCs, on the engine here. Waits for facts, and for word from the service, within the deadline. */
-  async #ask(method: keyof ReturnType<typeof answersOf>, request: object, options: AskOptions) {
+  async #ask(method: Method, request: object, options: AskOptions) {
     const given = options.deadlineMs ?? this.#deadlineMs;
     const usual = this.#isBegun ? DEADLINE_MS : null;
-    const late = AbortSignal.timeout(given ?? usual ?? Math.ceil(await this.#connection.firstDeadline(options.signal)));
-    const signal = options.signal === undefined ? late : AbortSignal.any([late, options.signal]);
+    const ms = given ?? usual ?? Math.ceil(await this.#connection.firstDeadline(options.signal));
+    return await within(ms, options.signal, (signal) => this.#askWithin(signal, method, request, options));
+  }
+
+  async #askWithin(signal: AbortSignal, method: Method, request: object, options: AskOptions) {
     await this.#begun(signal, options.signal);
     for (;;) {
       try {

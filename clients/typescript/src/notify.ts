@@ -4,6 +4,7 @@ import { type Faults, type Members, requiredText, type Shape } from './faults.ts
 import { textsOf } from './questions.ts';
 import { originOf, refused, tried } from './rest.ts';
 import { readDeadline, readKey, readSettings, readUrl } from './settings.ts';
+import { within } from './within.ts';
 
 export interface NotifierOptions {
   /** Of the gateway, such as `https://usher.example.com`. */
@@ -81,9 +82,10 @@ export function createNotifier(options: NotifierOptions): Notifier {
     notify: async (notification) => {
       const { app, to, ...rest } = readSettings(notification, 'notification', NOTIFICATION, notificationOf);
       const body = JSON.stringify({ appCode: app, recipients: to, ...rest });
-      const signal = AbortSignal.timeout(deadlineMs);
       const isRepeatable = rest.idempotencyKey !== undefined;
-      return await tried(() => send(origin + PATH, key, body, signal), { origin, isRepeatable, signal });
+      return await within(deadlineMs, undefined, (signal) =>
+        tried(() => send(origin + PATH, key, body, signal), { origin, isRepeatable, signal }),
+      );
     },
   };
 }

@@ -287,7 +287,8 @@ function decisionsOf({ results, revision }: BatchCheckResponse, asked: number): 
 }
 
 const NO_OPTIONS: AskOptions = {};
-const READY_MS = 10_000;
+/** For `ready`, by default. */
+export const READY_MS = 10_000;
 const READY_PAUSE_MS = 100;
 /** A question about nobody: the answer is no. */
 const NOBODY = { email: 'nobody@usher.invalid', app: 'usher', permission: 'ready' };
