@@ -11,6 +11,7 @@ import { checkCold } from './scenarios/cold.ts';
 import { delivery } from './scenarios/delivery.ts';
 import { besideDryRuns, dryRuns } from './scenarios/dry-runs.ts';
 import { edge } from './scenarios/edge.ts';
+import { ends } from './scenarios/ends.ts';
 import { besideExports } from './scenarios/exports.ts';
 import { followers } from './scenarios/followers.ts';
 import { inbox } from './scenarios/inbox.ts';
@@ -49,6 +50,7 @@ const SCENARIOS = new Map<string, Scenario>([
   ['dry-runs', dryRuns],
   ['propagation', propagation],
   ['edge', edge],
+  ['ends', ends],
   ['kept', kept],
   ['traces', traces],
   ['revokes', revokes],

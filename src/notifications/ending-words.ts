@@ -50,7 +50,11 @@ export function wordsOf(
   const words: Words = WORDS[language];
   const app = certain(grants[0]).appName;
   const format = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
-    ...{ year: 'numeric', month: 'long', day: 'numeric', hour: 'numeric', minute: '2-digit' },
+    year: 'numeric',
+    month: 'long',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: '2-digit',
     timeZone,
     timeZoneName: 'short',
   });
