@@ -24,6 +24,7 @@ import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import { byCodeUnit } from '../base/order.ts';
 import type { Page } from '../base/page.ts';
+import { unknownLanguages } from '../base/unregistered.ts';
 import {
   type ApplicationFilter,
   type ApplicationPlace,
@@ -43,7 +44,7 @@ import {
   replaceLanguages,
   updateApplication,
 } from '../persistence/catalog/applications.ts';
-import { holdLanguages } from '../persistence/catalog/languages.ts';
+import { holdLanguages, languageCodes } from '../persistence/catalog/languages.ts';
 import { ensureGenericType, readTypeTexts } from '../persistence/catalog/notification-types.ts';
 import type { Committed, Database, Scope, Tx } from '../persistence/database.ts';
 
@@ -253,9 +254,7 @@ async function refuseUnknownLanguages(tx: Tx, codes: readonly string[]): Promise
   const known = await holdLanguages(tx, codes);
   const languages = codes.filter((code) => !known.has(code));
   if (languages.length === 0) return;
-  throw new UsherError('UNKNOWN_LANGUAGES', `Not in the language registry: ${languages.join(', ')}.`, {
-    details: { languages },
-  });
+  throw unknownLanguages(languages, await languageCodes(tx));
 }
 
 /** The writable fields of an application: the input of its tag, and the content of audit records. */

@@ -4,10 +4,12 @@ import { administer, type By, superAdmin } from '../administration/administer.ts
 import { isSame, refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
+import { unknownLanguages } from '../base/unregistered.ts';
 import {
   deleteLanguage,
   insertLanguage,
   type LanguageRow,
+  languageCodes,
   listLanguages,
   lockLanguage,
   lockLanguages,
@@ -95,9 +97,7 @@ async function refuseFallback(tx: Tx, code: string, fallback: string | null): Pr
   if (fallback === null) return;
   if (fallback === code) refuseField('fallback', 'must be another language');
   if ((await lockLanguage(tx, fallback)) === undefined) {
-    throw new UsherError('UNKNOWN_LANGUAGES', `Not in the language registry: ${fallback}.`, {
-      details: { path: 'fallback', languages: [fallback] },
-    });
+    throw unknownLanguages([fallback], await languageCodes(tx), 'fallback');
   }
   if (await makesLoop(tx, code, fallback)) refuseField('fallback', `must not lead back to ${code}`);
 }

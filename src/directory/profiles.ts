@@ -8,10 +8,12 @@ import { refuseImmutable } from '../administration/records.ts';
 import type { Clock } from '../base/clock.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
 import { isStorableUrl } from '../base/grammar.ts';
-import { holdLanguage } from '../persistence/catalog/languages.ts';
+import { unknownBrand, unknownLanguages } from '../base/unregistered.ts';
+import { holdLanguage, languageCodes } from '../persistence/catalog/languages.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import {
   applyNames,
+  brandSlugs,
   findProfile,
   holdBrand,
   type Names,
@@ -270,15 +272,11 @@ function cleared(names: Omit<PushedNames, 'changedAt'>): ProfileUpdate {
 /** Looks up what the update refers to and holds it until the transaction ends. Throws UNKNOWN_REFERENCE, UNKNOWN_LANGUAGES. */
 async function references(tx: Tx, { brand, locale }: ProfileUpdate): Promise<{ brandId: number | null | undefined }> {
   if (locale !== undefined && locale !== null && !(await holdLanguage(tx, locale))) {
-    throw new UsherError('UNKNOWN_LANGUAGES', `locale: there is no language ${locale}.`, {
-      details: { languages: [locale], path: 'locale' },
-    });
+    throw unknownLanguages([locale], await languageCodes(tx), 'locale');
   }
   if (brand === undefined || brand === null) return { brandId: brand };
   const brandId = await holdBrand(tx, brand);
-  if (brandId === undefined) {
-    throw new UsherError('UNKNOWN_REFERENCE', `brand: there is no brand ${brand}.`, { details: { path: 'brand' } });
-  }
+  if (brandId === undefined) throw unknownBrand(brand, await brandSlugs(tx));
   return { brandId };
 }
 

@@ -11,7 +11,7 @@ import { excerptOf } from '../delivery/channels.ts';
 import type { ApplicationRecord } from '../persistence/catalog/applications.ts';
 import { fallbacks } from '../persistence/catalog/languages.ts';
 import { findType, listTypes, type TypeRow } from '../persistence/catalog/notification-types.ts';
-import { findVariants, type TemplateRow } from '../persistence/catalog/templates.ts';
+import { findVariants, listTemplates, type TemplateRow } from '../persistence/catalog/templates.ts';
 import type { Tx } from '../persistence/database.ts';
 import { type BrandLook, brandsFor } from '../persistence/notifications/brands.ts';
 import { findReaders, type ReaderRow } from '../persistence/notifications/readers.ts';
@@ -83,7 +83,12 @@ export async function gather(tx: Tx, app: Material['app'], order: SendOrder): Pr
   const isPlain = order.templateKey === null && order.wordsIn !== undefined;
   const variants = isPlain ? [] : await findVariants(tx, app.id, type.id, order.templateKey ?? 'default');
   if (order.templateKey !== null && variants.length === 0) {
-    throw unknownReference('templateKey', `templateKey names no template of the type ${type.code}`);
+    const keys = (await listTemplates(tx, app.id)).flatMap((one) => (one.type === type.code ? [one.key] : []));
+    const known = nearest(order.templateKey, keys);
+    const message = `templateKey: the type ${type.code} has no template ${order.templateKey}${orMeant(known)}`;
+    throw new UsherError('UNKNOWN_REFERENCE', message, {
+      details: { path: 'templateKey', ...(known === null ? {} : { known }) },
+    });
   }
   const readers = await findReaders(tx, order.recipients);
   const own = [...readers.values()].flatMap(({ brandId }) => (brandId === null ? [] : [brandId]));

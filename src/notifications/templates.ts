@@ -12,8 +12,9 @@ import { isSame, merged, refuseImmutable, type Sent, unknownApplication } from '
 import { OPTIONAL_PARTS, recordOf } from '../base/channels.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
 import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
+import { unknownBrand, unknownLanguages } from '../base/unregistered.ts';
 import { type ApplicationRecord, readApplication } from '../persistence/catalog/applications.ts';
-import { holdLanguage, listLanguages } from '../persistence/catalog/languages.ts';
+import { holdLanguage, languageCodes } from '../persistence/catalog/languages.ts';
 import { findType, listTypes, lockType } from '../persistence/catalog/notification-types.ts';
 import {
   deleteTemplate,
@@ -26,7 +27,7 @@ import {
   updateTemplate,
 } from '../persistence/catalog/templates.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { type BrandLook, brandBySlug, brandsFor } from '../persistence/notifications/brands.ts';
+import { type BrandLook, brandBySlug, brandSlugs, brandsFor } from '../persistence/notifications/brands.ts';
 import { findReader } from '../persistence/notifications/readers.ts';
 import type { RenderBudget } from './budget.ts';
 import type { Rendered, Renderer, TemplateSource } from './render.ts';
@@ -288,7 +289,7 @@ async function brandOf(
   if (slug !== undefined) {
     const named = await brandBySlug(tx, slug);
     if (named !== undefined) return named;
-    throw new UsherError('UNKNOWN_REFERENCE', `brand: unknown brand ${slug}.`, { details: { path: 'brand' } });
+    throw unknownBrand(slug, await brandSlugs(tx));
   }
   const brands = await brandsFor(tx, own === null || own === undefined ? [] : [own]);
   return brands.find(({ id }) => id === own) ?? brands.find(({ isDefault }) => isDefault);
@@ -338,7 +339,8 @@ async function refuseUnknownNames(
 ): Promise<void> {
   if (type !== undefined) await typeIdOf(tx, app, { type, notificationTypeId: id });
   else if (id !== undefined && !(await listTypes(tx, app)).some((one) => one.id === id)) throw unknownType();
-  if (!(await listLanguages(tx)).some(({ code }) => code === locale)) throw unknownLanguage(locale);
+  const languages = await languageCodes(tx);
+  if (!languages.includes(locale)) throw unknownLanguages([locale], languages, 'locale');
 }
 
 function unknownType(): UsherError {
@@ -347,18 +349,12 @@ function unknownType(): UsherError {
   });
 }
 
-function unknownLanguage(locale: string): UsherError {
-  return new UsherError('UNKNOWN_LANGUAGES', `locale: unknown language ${locale}.`, {
-    details: { languages: [locale], path: 'locale' },
-  });
-}
-
 /** Returns the type's code. Locks the type: until the commit it is not deleted, and no other template takes its key. */
 async function refuseUnknown(tx: Tx, app: number, { notificationTypeId, locale }: TemplateFields): Promise<string> {
   const type = await lockType(tx, app, notificationTypeId);
   if (type === undefined) throw unknownType();
   if (await holdLanguage(tx, locale)) return type.code;
-  throw unknownLanguage(locale);
+  throw unknownLanguages([locale], await languageCodes(tx), 'locale');
 }
 
 /** The template as audit records hold it: long parts are cut. */

@@ -11,6 +11,7 @@ const ATELIER = {
   roles: [{ code: 'lead', permissions: { 'project.access': 'edit' } }],
   admins: ['anna@example.com'],
   notificationTypes: [{ code: 'invoice_due', name: 'Invoice due' }],
+  templates: [{ type: 'invoice_due', key: 'reminder', locale: 'en', subject: 'Due', html: '<p>Due</p>' }],
 };
 const SECRET = { application: { code: 'takeover', name: 'Takeover' }, roles: [{ code: 'spy', permissions: {} }] };
 
@@ -25,6 +26,8 @@ describe('did you mean', () => {
     usher = await startUsher(storage, { env: { SUPERADMINS: 'root@example.com' } });
     root = await Rest.as(usher, 'root@example.com');
     anna = await Rest.as(usher, 'anna@example.com');
+    await root.post('/api/admin/brands', { slug: 'northwing', name: 'Northwing' });
+    await root.get('/api/profile/me');
     for (const manifest of [ATELIER, SECRET]) {
       const { status, body } = await root.post('/api/manifests/apply', manifest);
       expect([status, body]).toEqual([200, body]);
@@ -88,6 +91,48 @@ describe('did you mean', () => {
       { type: 'invoice_dew', recipients: ['a@example.com'], payload: {} },
       'invoice_dew',
       'invoice_due',
+    ],
+    [
+      'a template of a send',
+      'post',
+      '/api/applications/atelier/notifications',
+      { type: 'invoice_due', templateKey: 'remainder', recipients: ['a@example.com'], payload: {} },
+      'remainder',
+      'reminder',
+    ],
+    ['a language of a profile', 'put', '/api/profile/me', { locale: 'pt-bt' }, 'pt-bt', 'pt-br'],
+    ['a brand of a profile', 'put', '/api/profile/me', { brand: 'nordwing' }, 'nordwing', 'northwing'],
+    [
+      'a language of an application',
+      'put',
+      '/api/applications/atelier',
+      { name: 'Atelier', supportedLanguages: ['en', 'pt-bt'] },
+      'pt-bt',
+      'pt-br',
+    ],
+    [
+      'the fallback of a language',
+      'post',
+      '/api/languages',
+      { code: 'tlh', name: 'Klingon', nativeName: 'tlhIngan Hol', fallback: 'pt-bt' },
+      'pt-bt',
+      'pt-br',
+    ],
+    [
+      'the language of a template',
+      'post',
+      '/api/applications/atelier/templates/preview',
+      { type: 'invoice_due', locale: 'pt-bt', subject: 's', html: 'h' },
+      'pt-bt',
+      'pt-br',
+    ],
+    [
+      'the brand of a preview',
+      'post',
+      '/api/applications/atelier/templates/preview',
+      { type: 'invoice_due', locale: 'en', subject: 's', html: 'h', brand: 'northwink' },
+      'northwink',
+      'northwing',
     ],
     ['an application', 'post', `${user}/atelir/roles`, { role: 'lead' }, 'atelir', 'atelier'],
     ['another application', 'get', '/api/applications/atelie/roles', undefined, 'atelie', 'atelier'],

@@ -131,7 +131,6 @@ function optionsOf(members: Members, faults: Faults): LocalUsherOptions {
 }
 
 type Method = keyof ReturnType<typeof answersOf>;
-
 class LocalEngine implements LocalUsher {
   readonly #engine: Engine;
   readonly #link: UpstreamLink;

@@ -9,6 +9,10 @@ export async function listLanguages(tx: Tx): Promise<LanguageRow[]> {
   return await tx.kysely.selectFrom('language').selectAll().orderBy('code').execute();
 }
 
+export async function languageCodes(tx: Tx): Promise<string[]> {
+  return (await listLanguages(tx)).map(({ code }) => code);
+}
+
 /** Serializes writes of the registry, because loops of fallbacks span several rows. Readers go on. */
 export async function lockLanguages(tx: Tx): Promise<void> {
   await sql`lock table language in share row exclusive mode`.execute(tx.kysely);

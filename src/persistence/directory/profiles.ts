@@ -218,6 +218,11 @@ export async function updateProfile(
     .execute();
 }
 
+export async function brandSlugs(tx: Tx): Promise<string[]> {
+  const brands = await tx.kysely.selectFrom('brand').select('slug').orderBy('slug').execute();
+  return brands.map(({ slug }) => slug);
+}
+
 /** The id of a brand, locked against deletion until the transaction ends; undefined for an unknown one. */
 export async function holdBrand(tx: Tx, slug: string): Promise<number | undefined> {
   const brand = await tx.kysely

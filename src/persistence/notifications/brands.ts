@@ -16,6 +16,11 @@ export async function brandsFor(tx: Tx, brands: readonly number[]): Promise<Bran
   return rows;
 }
 
+export async function brandSlugs(tx: Tx): Promise<string[]> {
+  const brands = await tx.kysely.selectFrom('brand').select('slug').orderBy('slug').execute();
+  return brands.map(({ slug }) => slug);
+}
+
 export async function brandBySlug(tx: Tx, slug: string): Promise<BrandLook | undefined> {
   const { rows } = await sql<BrandLook>`${LOOK} where slug = ${slug}`.execute(tx.kysely);
   return rows[0];
