@@ -11,9 +11,9 @@ const read = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'));
 const shipped = ({ devDependencies: _, workspaces: __, ...rest }) => rest;
 
 const lock = read('package-lock.json');
+const ofService = reached();
 const packages = Object.entries(lock.packages).filter(([path, { dev, devOptional, link }]) => {
-  const isOwn = path === '' || path.startsWith('node_modules/');
-  return isOwn && dev !== true && devOptional !== true && link !== true;
+  return ofService.has(path) && dev !== true && devOptional !== true && link !== true;
 });
 const files = {
   'package.json': shipped(read('package.json')),
@@ -22,6 +22,30 @@ const files = {
     packages: Object.fromEntries(packages.map(([path, entry]) => [path, path === '' ? shipped(entry) : entry])),
   },
 };
+
+/** The paths of the packages that the service needs: a client that is a workspace needs others, which are not shipped with it. */
+function reached() {
+  const found = new Set(['']);
+  for (const path of found) {
+    const { dependencies, optionalDependencies, peerDependencies } = lock.packages[path];
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
+      const at = whereIs(name, path);
+      if (at !== undefined) found.add(at);
+    }
+  }
+  return found;
+}
+
+/** As Node.js looks: in the package itself, then in those around it. An optional one may be missing. */
+function whereIs(name, from) {
+  const parts = from === '' ? [] : from.split('/node_modules/');
+  for (let depth = parts.length; depth >= 0; depth--) {
+    const within = parts.slice(0, depth).join('/node_modules/');
+    const path = within === '' ? `node_modules/${name}` : `${within}/node_modules/${name}`;
+    if (lock.packages[path] !== undefined) return path;
+  }
+  return undefined;
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'usher-sbom-'));
 try {
