@@ -78,7 +78,7 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   retention: { imports: ['base', 'persistence/database', 'persistence/operations/partitions'] },
   // Who is told of what ends is handed in.
   timekeeper: {
-    imports: ['base', 'engine/types', 'persistence/database', 'persistence/audit', 'persistence/timekeeper'],
+    imports: ['base', 'persistence/database', 'persistence/timekeeper'],
   },
   gateway: {
     imports: [

@@ -44,6 +44,11 @@ export function authorOf(tx: Tx): string | null {
   return authors.get(tx.kysely) ?? null;
 }
 
+/** The author of a transaction that writes its records by itself. */
+export function noteActor(tx: Tx, actor: string): void {
+  authors.set(tx.kysely, actor);
+}
+
 function noteAuthor(tx: Tx, [first]: readonly AuditEntry[]): void {
   if (first !== undefined && !authors.has(tx.kysely)) authors.set(tx.kysely, first.actor);
 }

@@ -4,13 +4,10 @@
  */
 
 import type { Clock } from '../base/clock.ts';
-import { LEVEL_NAMES } from '../base/level-names.ts';
 import { FailureLog, type Logger, type Registry } from '../base/telemetry.ts';
 import { sleep } from '../base/wait.ts';
-import { Level } from '../engine/types.ts';
-import type { AuditEntry } from '../persistence/audit.ts';
-import type { Database, Scope } from '../persistence/database.ts';
-import { readBoundaries, type Turned, type TurnedGrant, takeTurn } from '../persistence/timekeeper/turn.ts';
+import type { Database } from '../persistence/database.ts';
+import { readBoundaries, takeTurn } from '../persistence/timekeeper/turn.ts';
 import { TimekeeperMetrics } from './metrics.ts';
 
 /** Grants of one transaction. */
@@ -82,13 +79,13 @@ export class Timekeeper {
   async #work(): Promise<number> {
     const { result } = await this.#options.database.change(async (tx) => {
       const turned = await takeTurn(tx, MOST);
-      return turned === null ? { result: null, scopes: [] } : { result: turned, ...outcomeOf(turned) };
+      return { result: turned, scopes: turned?.scopes ?? [] };
     });
     // Another process is at it.
     if (result === null) return LOOK_MS;
     const { ended, began } = result;
-    this.#metrics.turned(ended.length, began.length);
-    return ended.length + began.length < MOST ? LEAST_MS : PAUSE_MS;
+    this.#metrics.turned(ended, began);
+    return ended + began < MOST ? LEAST_MS : PAUSE_MS;
   }
 
   /** Telling people must not hold up what ends. */
@@ -102,32 +99,4 @@ export class Timekeeper {
       return LOOK_MS;
     }
   }
-}
-
-/** What the revision of a turn names, and its audit records. */
-function outcomeOf({ began, ended }: Turned): { scopes: Scope[]; records: AuditEntry[] } {
-  const all = [...began, ...ended];
-  return {
-    scopes: [...new Set(all.map(({ app, email }): Scope => `m:${app}:${email}`))],
-    records: [
-      ...began.map((grant) => ({ ...recordOf(grant, 'began'), after: contentOf(grant) })),
-      ...ended.map((grant) => ({ ...recordOf(grant, 'ended'), before: contentOf(grant) })),
-    ],
-  };
-}
-
-const THINGS = { role: 'assignment', override: 'override', app_admin: 'app_admin' } as const;
-
-function recordOf({ kind, app, email }: TurnedGrant, verb: 'ended' | 'began'): AuditEntry {
-  return { actor: 'system', action: `${THINGS[kind]}.${verb}`, appCode: app, subject: email };
-}
-
-/** What was held, with its window. */
-function contentOf({ kind, startsAt, endsAt, ...grant }: TurnedGrant): object {
-  const window = { startsAt, endsAt };
-  if (kind === 'role') return { role: grant.role, ...window };
-  if (kind === 'app_admin') return window;
-  const { resourceType, resourceId, permission, level } = grant;
-  const granted = level !== Level.NONE;
-  return { resourceType, resourceId, permission, granted, accessLevel: LEVEL_NAMES[level ?? 0] ?? null, ...window };
 }
