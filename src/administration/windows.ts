@@ -5,7 +5,8 @@ import type { Tx } from '../persistence/database.ts';
 import { requireRules } from '../persistence/rules.ts';
 import { type GrantWindow, NO_WINDOW, readLimits } from '../persistence/windows.ts';
 
-export type { GrantWindow } from '../persistence/windows.ts';
+export { requireRules } from '../persistence/rules.ts';
+export { type GrantWindow, readLimits } from '../persistence/windows.ts';
 
 /** Of a request: an absent bound leaves what is there, null clears it. */
 export interface WantedWindow {

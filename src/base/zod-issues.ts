@@ -12,23 +12,25 @@ const SUGGESTIONS = 20;
 /** The issues of `schema` in our shape: every unknown field is an issue of its own, named by its path. */
 export function zodIssues(issues: readonly ZodIssue[], schema: z.core.$ZodType): Issue[] {
   let unknown = 0;
-  return issues.flatMap(ofUnion).flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [{ path: dotted(issue.path), message: inWords(issue) }];
-    const known = fieldsAt(schema, issue.path);
-    return issue.keys.map((key) => {
-      const near = ++unknown > SUGGESTIONS ? null : nearest(key, known);
-      const hint = near === null ? '' : `; did you mean ${near}?`;
-      return { path: dotted([...issue.path, key]), message: `is not a known field${hint}` };
+  return issues
+    .flatMap((issue) => ofUnion(issue))
+    .flatMap((issue) => {
+      if (issue.code !== 'unrecognized_keys') return [{ path: dotted(issue.path), message: inWords(issue) }];
+      const known = fieldsAt(schema, issue.path);
+      return issue.keys.map((key) => {
+        const near = ++unknown > SUGGESTIONS ? null : nearest(key, known);
+        const hint = near === null ? '' : `; did you mean ${near}?`;
+        return { path: dotted([...issue.path, key]), message: `is not a known field${hint}` };
+      });
     });
-  });
 }
 
 /** What is wrong with an item that may be written in several forms: by the one whose kind it is, where there is one. */
-function ofUnion(issue: ZodIssue): readonly ZodIssue[] {
+export function ofUnion(issue: ZodIssue, otherwise: 'as it is' | 'by the first' = 'as it is'): readonly ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
-  const meant = issue.errors.find((ones) =>
-    ones.every((one) => one.path.length > 0 || one.code === 'unrecognized_keys'),
-  );
+  const isOther = (one: ZodIssue) => one.path.length === 0 && one.code === 'invalid_type';
+  const meant =
+    issue.errors.find((ones) => !ones.some(isOther)) ?? (otherwise === 'by the first' ? issue.errors[0] : undefined);
   return meant?.flatMap((one) => ofUnion({ ...one, path: [...issue.path, ...one.path] })) ?? [issue];
 }
 

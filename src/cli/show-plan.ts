@@ -23,6 +23,10 @@ export function showPlan(plan: PlanAnswer, output: Output, paint: Paint): string
   });
   const left = plan.changes.length - listed.length;
   if (left > 0) lines.push(`  … and ${left} more (--json lists all)`);
+  const ended = plan.ended ?? [];
+  const over = output.isTTY ? ended.slice(0, TTY_LINES) : ended;
+  lines.push(...over.map(({ kind, key }) => `  ended ${kind} ${key}`));
+  if (ended.length > over.length) lines.push(`  … and ${ended.length - over.length} more that have ended`);
   const impact = plan.impact === undefined ? [] : impactLines(plan.impact, output, paint);
   return [`Application ${plan.application}`, ...lines, summaryLine(plan), ...impact].join('\n');
 }

@@ -88,13 +88,13 @@ export const unlessHeldSql = (table: GrantTable): string =>
   `do update set starts_at = excluded.starts_at, ends_at = excluded.ends_at, created_at = now() where ${hasEndedSql(table)}`;
 
 /**
- * For an insert that meets a row with the same key: its window becomes that of the insert. One that has ended gives way to a new grant;
- * nothing is written where the window is the same.
+ * For an insert that meets a row with the same key: its window becomes that of the insert. One that has ended gives way to a new grant.
+ * Nothing is written where the window is the same, unless `always`.
  */
-export const setWindowSql = (table: GrantTable): string =>
+export const setWindowSql = (table: GrantTable, when: 'changed' | 'always' = 'changed'): string =>
   `do update set starts_at = excluded.starts_at, ends_at = excluded.ends_at,
     created_at = case when ${hasEndedSql(table)} then now() else ${table}.created_at end
-   where (${table}.starts_at, ${table}.ends_at) is distinct from (excluded.starts_at, excluded.ends_at)`;
+   ${when === 'always' ? '' : `where (${table}.starts_at, ${table}.ends_at) is distinct from (excluded.starts_at, excluded.ends_at)`}`;
 
 /** The bounds of grants as two lists of the driver. */
 export function timesOf(grants: readonly GrantWindow[]): { startsAt: (Date | null)[]; endsAt: (Date | null)[] } {

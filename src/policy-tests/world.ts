@@ -1,7 +1,7 @@
 /** A manifest as the engine's facts: the content of an empty database after applying it. */
 
 import { LEVELS } from '../base/level-names.ts';
-import { type Manifest, present } from '../catalog/manifest/format.ts';
+import { type Manifest, present, type Window } from '../catalog/manifest/format.ts';
 import { DENIED, evaluate } from '../engine/evaluate.ts';
 import { type Explanation, explainMalformed, explainRows } from '../engine/explanation.ts';
 import { compilePolicy, type Policy } from '../engine/policy.ts';
@@ -126,6 +126,12 @@ export class World {
   }
 }
 
+/** Whether a grant of the manifest counts at this moment. */
+function counts({ startsAt, endsAt }: Window): boolean {
+  const now = Date.now();
+  return (startsAt === null || Date.parse(startsAt) <= now) && (endsAt === null || Date.parse(endsAt) > now);
+}
+
 function peopleOf(
   manifest: Manifest,
   permissionIds: ReadonlyMap<string, number>,
@@ -138,11 +144,11 @@ function peopleOf(
     people.set(email, person);
     return person;
   };
-  for (const email of present(manifest.admins)) personOf(email).admin = true;
+  for (const admin of present(manifest.admins)) if (counts(admin)) personOf(admin.email).admin = true;
   for (const { email, roles } of present(manifest.assignments)) {
-    personOf(email).roleIds.push(...roles.flatMap((code) => roleIds.get(code) ?? []));
+    personOf(email).roleIds.push(...roles.filter(counts).flatMap(({ role }) => roleIds.get(role) ?? []));
   }
-  for (const override of present(manifest.overrides)) {
+  for (const override of present(manifest.overrides).filter(counts)) {
     const id = permissionIds.get(override.permission);
     if (id === undefined) continue;
     const highest = policy.permissions.get(override.permission)?.tiered === true ? Level.EDIT : Level.ALLOWED;

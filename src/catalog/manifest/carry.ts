@@ -19,8 +19,8 @@ import {
   deleteDefinitions,
   deleteOverrides,
   deleteRolePermissions,
-  insertAdmins,
-  insertAssignments,
+  putAdmins,
+  putAssignments,
   putEntities,
   putOverrides,
   putParents,
@@ -32,7 +32,7 @@ import { ensureGenericType, putNotificationTypes } from '../../persistence/catal
 import { deleteTemplates, putTemplates } from '../../persistence/catalog/templates.ts';
 import type { Scope, Tx } from '../../persistence/database.ts';
 import { ensurePeople } from '../../persistence/people/people.ts';
-import type { ManifestPermission } from './format.ts';
+import type { ManifestPermission, Window } from './format.ts';
 import { toLevel } from './load.ts';
 import type { Plan } from './plan.ts';
 import type { Override } from './state.ts';
@@ -89,14 +89,8 @@ export async function carryOut(tx: Tx, plan: Plan, onProgress: Progress): Promis
     (email) => [email],
     (emails) => ensurePeople(tx, emails),
   );
-  await work.each(steps.admin, wanted, (rows) =>
-    insertAdmins(
-      tx,
-      app,
-      rows.map(({ email }) => email),
-    ),
-  );
-  await work.each(steps.assignment, wanted, (rows) => insertAssignments(tx, app, rows));
+  await work.each(steps.admin, wanted, (rows) => putAdmins(tx, app, rows.map(timed)));
+  await work.each(steps.assignment, wanted, (rows) => putAssignments(tx, app, rows.map(timed)));
   await work.each(steps.override, wanted, (rows) => putOverrides(tx, app, rows.map(overrideRow)));
 }
 
@@ -216,8 +210,17 @@ function permissionRow({ type, ...permission }: ManifestPermission): PermissionR
   return { ...permission, tiered: type === 'tiered' };
 }
 
-function overrideRow({ email, resourceType, resourceId, permission, accessLevel }: Override): OverrideRow {
-  return { email, resourceType, resourceId, permission, level: toLevel(accessLevel) };
+function overrideRow({ accessLevel, granted: _, ...override }: Override): OverrideRow {
+  return { ...timed(override), level: toLevel(accessLevel) };
+}
+
+function timed<T extends Window>(record: T): Omit<T, keyof Window> & { startsAt: Date | null; endsAt: Date | null } {
+  const { startsAt, endsAt } = record;
+  return {
+    ...record,
+    startsAt: startsAt === null ? null : new Date(startsAt),
+    endsAt: endsAt === null ? null : new Date(endsAt),
+  };
 }
 
 function newParents({ before, after }: StepOf<'permission'>): ManifestPermission[] {

@@ -8,6 +8,7 @@ import type * as Yaml from 'yaml';
 import { z } from 'zod';
 import { byCodeUnit, byGroupAndCode } from '../../base/order.ts';
 import { turn } from '../../persistence/catalog/manifest-read.ts';
+import type { Window } from './format.ts';
 import { Application, type Exported, SECTION_NAMES, SECTIONS } from './schema.ts';
 import type { Catalog, People } from './state.ts';
 
@@ -43,7 +44,7 @@ export function toManifest(
     roles: sorted(catalog.roles.values()),
     notificationTypes: sorted(catalog.notificationTypes.values()),
     templates: byKey(catalog.templates),
-    admins: [...people.admins].sort(byCodeUnit),
+    admins: byKey(people.admins).map(({ email, ...window }) => orPlain('email', email, window)),
     assignments: byPerson(people),
     overrides: byKey(people.overrides),
   };
@@ -87,12 +88,20 @@ function sorted<T extends { code: string }>(records: Iterable<T>): T[] {
   return [...records].sort((a, b) => byCodeUnit(a.code, b.code));
 }
 
-function byPerson({ assignments }: People): { email: string; roles: string[] }[] {
-  const people = new Map<string, string[]>();
-  for (const [, { email, role }] of [...assignments].sort(([a], [b]) => byCodeUnit(a, b))) {
+/** The value alone where it has no window, as its schema takes it. */
+function orPlain(name: string, value: string, { startsAt, endsAt }: Window): unknown {
+  if (startsAt === null && endsAt === null) return value;
+  const ends = { ...(startsAt === null ? {} : { startsAt }), ...(endsAt === null ? {} : { endsAt }) };
+  return { [name]: value, ...ends };
+}
+
+function byPerson({ assignments }: People): { email: string; roles: unknown[] }[] {
+  const people = new Map<string, unknown[]>();
+  for (const [, { email, role, ...window }] of [...assignments].sort(([a], [b]) => byCodeUnit(a, b))) {
     const roles = people.get(email);
-    if (roles) roles.push(role);
-    else people.set(email, [role]);
+    const item = orPlain('role', role, window);
+    if (roles) roles.push(item);
+    else people.set(email, [item]);
   }
   return [...people].map(([email, roles]) => ({ email, roles }));
 }

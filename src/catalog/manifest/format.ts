@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { NotificationTypeRow, TemplateContent } from '../../persistence/catalog/manifest-records.ts';
 import type * as schema from './schema.ts';
 
-export type { AccessLevel, Section } from './schema.ts';
+export type { AccessLevel, Section, Window } from './schema.ts';
 export type ManifestApplication = z.output<typeof schema.Application>;
 export type ManifestEntity = z.output<typeof schema.Entity>;
 export type ManifestPermission = z.output<typeof schema.Permission>;

@@ -111,7 +111,7 @@ export async function loadLanguages(tx: Tx): Promise<Set<string>> {
   return new Set(await readLanguages(tx));
 }
 
-const NOBODY: People = { admins: new Set(), assignments: new Map(), overrides: new Map() };
+const NOBODY: People = { admins: new Map(), assignments: new Map(), overrides: new Map() };
 
 /** Everybody in the application, a page at a time. */
 export function readEverybody(tx: Tx, id: number): AsyncGenerator<PeoplePage> {

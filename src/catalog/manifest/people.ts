@@ -4,11 +4,19 @@ import { byCodeUnit } from '../../base/order.ts';
 import { each, type Sliced, sorted } from '../../base/slices.ts';
 import { type CatalogPlan, type Given, noteUnknown } from './catalog.ts';
 import type { Faults } from './faults.ts';
+import type { Window } from './format.ts';
 import { resolveOverride } from './resolve-override.ts';
 import { type Assignment, assignmentKey, type Override, overrideKey, type People, type Usage } from './state.ts';
 import { Steps } from './steps.ts';
 
+/** A grant of the manifest whose time is over: no grant. */
+export interface EndedItem {
+  readonly kind: 'admin' | 'assignment' | 'override';
+  readonly key: string;
+}
+
 export interface PeoplePlan {
+  ended: readonly EndedItem[];
   admins: Steps<'admin'>;
   assignments: Steps<'assignment'>;
   overrides: Steps<'override'>;
@@ -22,29 +30,47 @@ export function* planPeople(
   current: People,
   usage: Usage,
   catalog: CatalogPlan,
-  given: Given,
+  given: Given & { readonly now: Date },
   faults: Faults,
 ): Sliced<PeoplePlan> {
+  const over = new Ended(given.now);
   const plan = {
-    admins: yield* planAdmins(current, given),
-    assignments: yield* planAssignments(current, catalog, given, faults),
-    overrides: yield* planOverrides(current, catalog, given, faults),
+    admins: yield* planAdmins(current, given, over),
+    assignments: yield* planAssignments(current, catalog, given, faults, over),
+    overrides: yield* planOverrides(current, catalog, given, faults, over),
+    ended: over.list,
   };
   yield* checkUse(plan.overrides, usage, catalog, given, faults);
   return plan;
 }
 
-function* planAdmins({ admins }: People, { manifest, prune }: Given): Sliced<Steps<'admin'>> {
+/** Sorts out items whose time is over at that instant. */
+class Ended {
+  readonly list: EndedItem[] = [];
+  readonly #now: Date;
+
+  constructor(now: Date) {
+    this.#now = now;
+  }
+
+  has(kind: EndedItem['kind'], key: string, { endsAt }: Window): boolean {
+    if (endsAt === null || new Date(endsAt) > this.#now) return false;
+    this.list.push({ kind, key });
+    return true;
+  }
+}
+
+function* planAdmins({ admins }: People, { manifest, prune }: Given, over: Ended): Sliced<Steps<'admin'>> {
   const steps = new Steps('admin');
   const named = new Set<string>();
-  yield* each(manifest.admins ?? [], (email) => {
-    if (email === null) return;
-    named.add(email);
-    steps.want(email, admins.has(email) ? { email } : null, { email });
+  yield* each(manifest.admins ?? [], (admin) => {
+    if (admin === null || over.has('admin', admin.email, admin)) return;
+    named.add(admin.email);
+    steps.want(admin.email, admins.get(admin.email) ?? null, admin);
   });
   if (prune && manifest.admins !== null) {
-    yield* each(yield* sorted(admins, byCodeUnit), (email) => {
-      if (!named.has(email)) steps.remove(email, { email });
+    yield* each(yield* sorted(admins, ([a], [b]) => byCodeUnit(a, b)), ([email, admin]) => {
+      if (!named.has(email)) steps.remove(email, admin);
     });
   }
   return steps;
@@ -55,19 +81,21 @@ function* planAssignments(
   catalog: CatalogPlan,
   given: Given,
   faults: Faults,
+  over: Ended,
 ): Sliced<Steps<'assignment'>> {
   const { manifest, prune } = given;
   const { roles } = catalog.target;
   const steps = new Steps('assignment');
   const named = new Set<string>();
   yield* each(manifest.assignments ?? [], (assignment, at) => {
-    assignment?.roles.forEach((role, index) => {
+    assignment?.roles.forEach(({ role, startsAt, endsAt }, index) => {
       if (!roles.has(role)) {
         noteUnknown(manifest, 'roles', role, ['assignments', at, 'roles', index], roles, faults);
         return;
       }
-      const after: Assignment = { email: assignment.email, role };
+      const after: Assignment = { email: assignment.email, role, startsAt, endsAt };
       const key = assignmentKey(after);
+      if (over.has('assignment', key, after)) return;
       named.add(key);
       steps.want(key, current.assignments.get(key) ?? null, after);
     });
@@ -82,6 +110,7 @@ function* planOverrides(
   catalog: CatalogPlan,
   given: Given,
   faults: Faults,
+  over: Ended,
 ): Sliced<Steps<'override'>> {
   const { manifest, prune } = given;
   const { target } = catalog;
@@ -90,6 +119,7 @@ function* planOverrides(
   yield* each(manifest.overrides ?? [], (override, at) => {
     if (override === null) return;
     const key = overrideKey(override);
+    if (over.has('override', key, override)) return;
     named.add(key);
     const before = current.overrides.get(key) ?? null;
     const after = resolveOverride(override, before, at, target, manifest, faults);

@@ -1,5 +1,6 @@
 /** The plan: computed from the database and a manifest, and returned to the caller. */
 
+import { readLimits, requireRules } from '../../administration/windows.ts';
 import { each, type Sliced } from '../../base/slices.ts';
 import { inSlices } from '../../base/time-slice.ts';
 import type { Tx } from '../../persistence/database.ts';
@@ -8,7 +9,7 @@ import { Faults, ManifestFaults } from './faults.ts';
 import type { Manifest } from './format.ts';
 import { loadCatalog, loadLanguages, loadPeople, loadUsage, loadUsedTypes } from './load.ts';
 import { checkTypesInUse, type NotificationTypePlan, planNotificationTypes } from './notification-types.ts';
-import { type PeoplePlan, planPeople } from './people.ts';
+import { type EndedItem, type PeoplePlan, planPeople } from './people.ts';
 import { type Change, KINDS, type Kind, type Step, type StepOf, type Steps, type Summary, show } from './steps.ts';
 import { planTemplates } from './templates.ts';
 
@@ -18,6 +19,8 @@ export interface Plan {
   id: number | null;
   steps: { [K in Kind]: readonly StepOf<K>[] };
   summary: Summary;
+  /** Grants of the manifest whose time is over. */
+  ended: readonly EndedItem[];
 }
 
 /** The answer of the endpoint (docs/reference/command-line.md#manifests), with its parameters and the number of ended assignments. */
@@ -30,6 +33,8 @@ export interface PlanView {
   assignmentsEnded: number;
   /** In the order of the kinds; within a kind in the order of the manifest, removals last. Kept records are only counted. */
   changes: readonly Change[];
+  /** Grants of the manifest whose time is over: nothing is planned for them. Absent for none. */
+  ended?: readonly EndedItem[];
 }
 
 /**
@@ -48,9 +53,12 @@ export async function makePlan(tx: Tx, manifest: Manifest, prune: boolean): Prom
   const templates = await inSlices(planTemplates(current.templates, { ...given, ...known }, faults));
   const people = await loadPeople(tx, current.id, manifest, prune, catalog);
   const usage = await loadUsage(tx, current.id, catalog);
-  const plan = await inSlices(planPeople(people, usage, catalog, given, faults));
+  const { now } = await readLimits(tx);
+  const planned = await inSlices(planPeople(people, usage, catalog, { ...given, now }, faults));
   if (faults.list.length > 0) throw new ManifestFaults(faults.list);
-  return assemble(code, current.id, { catalog, types, templates, people: plan });
+  const plan = assemble(code, current.id, { catalog, types, templates, people: planned });
+  if (await inSlices(setsWindow(plan))) await requireRules(tx);
+  return plan;
 }
 
 interface Parts {
@@ -88,7 +96,20 @@ function assemble(code: string, id: number | null, { catalog, types, templates, 
     assignment: all.assignment.list,
     override: all.override.list,
   };
-  return { code, id, steps, summary };
+  return { code, id, steps, summary, ended: people.ended };
+}
+
+/** Whether a grant is given a beginning or an end that it did not have. */
+function* setsWindow({ steps }: Plan): Sliced<boolean> {
+  let sets = false;
+  for (const kind of ['admin', 'assignment', 'override'] as const) {
+    yield* each<StepOf<'admin'> | StepOf<'assignment'> | StepOf<'override'>>(steps[kind], ({ before, after }) => {
+      for (const name of ['startsAt', 'endsAt'] as const) {
+        sets ||= after !== null && after[name] !== null && after[name] !== (before?.[name] ?? null);
+      }
+    });
+  }
+  return sets;
 }
 
 export function stepsOf(plan: Plan): Step[] {
@@ -110,5 +131,6 @@ export function* planView(plan: Plan, { dryRun, prune }: { dryRun: boolean; prun
       changes.push(show(step));
     });
   }
-  return { application, dryRun, prune, summary, assignmentsEnded, changes };
+  const { ended } = plan;
+  return { application, dryRun, prune, summary, assignmentsEnded, changes, ...(ended.length === 0 ? {} : { ended }) };
 }

@@ -1,6 +1,7 @@
 /** Turns a manifest's plain values into a Manifest, or every fault in it. Checks only the form, not the database. Pure. */
 
 import { z } from 'zod';
+import { ofUnion } from '../../base/zod-issues.ts';
 import { describe, type Faults, isMap, type Path, type Plain, type PlainMap } from './faults.ts';
 import type { ManifestApplication, Manifest as Read, Section } from './format.ts';
 import { Application, Manifest, NO_PERMISSION_CODE, SECTION_NAMES, SECTIONS, TEMPLATE_LIMITS } from './schema.ts';
@@ -14,7 +15,7 @@ const KEYS = {
   roles: ({ code }) => code,
   notificationTypes: ({ code }) => code,
   templates: templateKey,
-  admins: (email) => email,
+  admins: ({ email }) => email,
   assignments: ({ email }) => email,
   overrides: overrideKey,
 } satisfies { [Name in Section]: (record: z.output<(typeof SECTIONS)[Name]>[number]) => string };
@@ -125,9 +126,10 @@ function without(map: PlainMap, names: ReadonlySet<unknown>): PlainMap {
 export function fits<T>(schema: z.ZodType<T>, value: unknown, path: Path, faults: Faults) {
   const { data, error } = schema.safeParse(value, { error: messageOf, reportInput: true });
   if (error === undefined) return { record: data };
-  for (const issue of error.issues) note(issue, path, schema, faults);
+  const issues = error.issues.flatMap((issue) => ofUnion(issue, 'by the first'));
+  for (const issue of issues) note(issue, path, schema, faults);
   return {
-    fields: error.issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : issue.path.slice(0, 1))),
+    fields: issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : issue.path.slice(0, 1))),
   };
 }
 

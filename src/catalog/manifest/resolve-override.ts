@@ -22,7 +22,9 @@ export function resolveOverride(
   }
   const level = override.granted ? (override.accessLevel ?? highestLevel(permission.type)) : null;
   const after: Override = { ...override, accessLevel: level };
-  if (before !== null && before.granted === after.granted && before.accessLevel === level) return after;
+  const { startsAt, endsAt } = after;
+  const isSame = before !== null && before.granted === after.granted && before.accessLevel === level;
+  if (isSame && before.startsAt === startsAt && before.endsAt === endsAt) return after;
   const known = faults.list.length;
   if (level !== null && !levelFits(permission.type, level)) {
     faults.add(

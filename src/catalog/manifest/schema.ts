@@ -17,147 +17,41 @@ import {
   OPTIONAL_PART_DESCRIPTIONS,
   OPTIONAL_PARTS,
   recordOf,
-  TEMPLATE_PARTS,
   TYPE_SWITCHES,
   type TypeSwitch,
 } from '../../base/channels.ts';
-import {
-  hasForbiddenCharacters,
-  isApplicationCode,
-  isLanguageCode,
-  isLongerThan,
-  isPermissionCode,
-  isResourceId,
-  isRoleCode,
-  isSlug,
-  isStorableUrl,
-  LIMITS,
-  normalizeEmail,
-  PATTERNS,
-  RULES,
-} from '../../base/grammar.ts';
 import { keysOf } from '../../base/own-keys.ts';
 import { describe } from './faults.ts';
 
-/** Lengths of text that no grammar bounds, in code points. */
-const TEXT_LIMITS = { name: 200, description: 2000, groupName: 200, idLabel: 200, emailFromName: 200 } as const;
+import {
+  AccessLevel,
+  Admin,
+  ApplicationCode,
+  code,
+  DEFAULT_TEMPLATE_KEY,
+  description,
+  Email,
+  GivenRole,
+  Language,
+  listOf,
+  optional,
+  PermissionCode,
+  prose,
+  ResourceId,
+  RoleCode,
+  refuseTurned,
+  SAME_CODE,
+  Slug,
+  TEMPLATE_LIMITS,
+  TEXT_LIMITS,
+  text,
+  Url,
+  windowed,
+  words,
+} from './schema-fields.ts';
 
-/** The same for a template's parts, as at its own endpoint. */
-export const TEMPLATE_LIMITS = {
-  ...TEMPLATE_PARTS,
-  variable: 128,
-  variables: 100,
-  /** All templates of a manifest together, in UTF-16 code units: aliases can expand to more than the length of the text. */
-  together: 32 * 1024 * 1024,
-} as const;
-
-/** The default key of a template. */
-const DEFAULT_TEMPLATE_KEY = 'default';
-
-/** A text with a rule. `says` completes a message that begins with the value; `hint` is the part of the rule that JSON Schema can express. */
-function text(
-  fits: (value: string) => boolean,
-  says: string | ((value: string) => string),
-  hint: { pattern?: string; maxLength?: number } = {},
-) {
-  return z
-    .string()
-    .refine(fits, {
-      error: ({ input }) => `${describe(input)} ${typeof says === 'string' ? says : says(String(input))}`,
-    })
-    .meta(hint);
-}
-
-/** Text for people: not empty, without control characters, at most `max` code points. */
-function words(max: number, lines = false) {
-  const fits = (value: string): boolean =>
-    value.trim() !== '' && !isLongerThan(value, max) && !hasForbiddenCharacters(lines ? unfolded(value) : value);
-  const says = `is empty, longer than ${max} characters, or holds control characters`;
-  return text(fits, says, { pattern: '\\S', maxLength: max });
-}
-
-/** Text that a machine reads: may be empty; line breaks and tabs, no other control characters, at most `max` code points. */
-function prose(max: number) {
-  const fits = (value: string): boolean => !isLongerThan(value, max) && !hasForbiddenCharacters(unfolded(value));
-  return text(fits, `is longer than ${max} characters, or holds control characters`, { maxLength: max });
-}
-
-function unfolded(value: string): string {
-  return value.replace(/[\n\r\t]/g, ' ');
-}
-
-/** A field that may be absent or null, and then has the value `fallback`. */
-function optional<T extends z.ZodType, const D extends string | boolean | null>(schema: T, fallback: D, about: string) {
-  return schema
-    .nullish()
-    .transform((value): NonNullable<z.output<T>> | D => value ?? fallback)
-    .meta({ description: about, default: fallback });
-}
-
-/** A list of distinct texts. Duplicates are found even if the list has other faults. */
-function distinct(item: z.ZodType<string, string>) {
-  return z
-    .array(item)
-    .superRefine(
-      (items, context) => {
-        const seen = new Set<string>();
-        items.forEach((value, at) => {
-          if (seen.has(value) && item.safeParse(value).success) {
-            context.addIssue({ code: 'custom', path: [at], message: `${describe(value)} is listed twice` });
-          }
-          seen.add(value);
-        });
-      },
-      { when: ({ value }) => Array.isArray(value) },
-    )
-    .meta({ uniqueItems: true });
-}
-
-function listOf(item: z.ZodType<string, string>, about: string, max = Number.POSITIVE_INFINITY) {
-  const list = distinct(item);
-  const bounded = max === Number.POSITIVE_INFINITY ? list : list.max(max, `names more than ${max} variables`);
-  return bounded
-    .optional()
-    .transform((items) => items ?? [])
-    .meta({ description: about, default: [] });
-}
-
-/** A `*` is a misunderstanding, not a misspelling. */
-const NO_WILDCARD = `is not a valid code: ${RULES.noWildcard}`;
-const Slug = text(isSlug, `is not a valid code: ${RULES.slug}`, { pattern: PATTERNS.slug, maxLength: LIMITS.slug });
-const ApplicationCode = text(isApplicationCode, `is not a valid application code: ${RULES.applicationCode}`, {
-  pattern: PATTERNS.slug,
-  maxLength: LIMITS.slug,
-});
-/** The message for a malformed permission code. */
-export const NO_PERMISSION_CODE = `is not a valid permission code: ${RULES.permissionCode}`;
-const PermissionCode = text(isPermissionCode, (value) => (value.includes('*') ? NO_WILDCARD : NO_PERMISSION_CODE), {
-  pattern: PATTERNS.permissionCode,
-  maxLength: LIMITS.permission,
-});
-const NO_ROLE_CODE = `is not a valid role code: ${RULES.roleCode}`;
-const RoleCode = text(isRoleCode, (value) => (value.includes('*') ? NO_WILDCARD : NO_ROLE_CODE), {
-  pattern: PATTERNS.roleCode,
-  maxLength: LIMITS.role,
-});
-const ResourceId = text(isResourceId, `must be ${RULES.resourceId}`, { maxLength: LIMITS.resourceId });
-const Language = text(isLanguageCode, `must be ${RULES.language}`, { pattern: PATTERNS.language });
-const Url = text((value) => isStorableUrl(value, true), `must be ${RULES.url}`, {
-  pattern: '^[Hh][Tt][Tt][Pp][Ss]?:',
-  maxLength: LIMITS.url,
-});
-/** Normalized. The pattern accepts every address that the rule accepts, and some that it refuses. */
-const Email = text((value) => normalizeEmail(value) !== null, `must be ${RULES.email}`, {
-  pattern: '^\\s*[^@\\s]+@[^@\\s]+\\s*$',
-})
-  .overwrite((value) => normalizeEmail(value) ?? value)
-  .meta({ examples: ['ada@example.com'] });
-const description = optional(words(TEXT_LIMITS.description, true), null, 'A description for administrators.');
-const SAME_CODE = 'Identifies the record permanently; a record with a different code is a different record.';
-const code = Slug.meta({ description: SAME_CODE });
-
-const AccessLevel = z.enum(['allowed', 'view', 'edit']);
-export type AccessLevel = z.output<typeof AccessLevel>;
+export type { AccessLevel } from './schema-fields.ts';
+export { NO_PERMISSION_CODE, TEMPLATE_LIMITS, type Window } from './schema-fields.ts';
 
 export const Application = z
   .strictObject(
@@ -259,7 +153,25 @@ export const Template = z.strictObject({
 
 export const Assignment = z.strictObject({
   email: Email.meta({ description: 'The user. They need not have signed in before.' }),
-  roles: distinct(RoleCode).meta({ description: 'Codes of roles of this application.' }),
+  roles: z
+    .array(GivenRole)
+    .superRefine(
+      (items: readonly unknown[], context) => {
+        const seen = new Set<string>();
+        for (const [at, item] of items.entries()) {
+          // Of a list with faults some are as they were written.
+          const { data: role } = RoleCode.safeParse(
+            typeof item === 'object' && item !== null && 'role' in item ? item.role : item,
+          );
+          if (role === undefined) continue;
+          if (seen.has(role))
+            context.addIssue({ code: 'custom', path: [at], message: `${describe(role)} is listed twice` });
+          seen.add(role);
+        }
+      },
+      { when: ({ value }) => Array.isArray(value) },
+    )
+    .meta({ description: 'Codes of roles of this application, or items with a window.', uniqueItems: true }),
 });
 
 export const Override = z
@@ -277,7 +189,9 @@ export const Override = z
       null,
       'With `granted: true`: `allowed` for a binary permission, `view` or `edit` for a tiered one; default: the highest.',
     ),
+    ...windowed,
   })
+  .superRefine(refuseTurned)
   .superRefine(
     ({ granted, accessLevel }, context) => {
       if (granted !== false || accessLevel === null || !AccessLevel.safeParse(accessLevel).success) return;
@@ -336,8 +250,8 @@ export const SECTIONS = {
     description: 'The notification types. Every application has `generic`, which `prune` does not remove.',
   }),
   templates: z.array(Template).meta({ description: 'The templates of notification types, one per language.' }),
-  admins: z.array(Email).meta({
-    description: 'Users who are allowed everything in the application.',
+  admins: z.array(Admin).meta({
+    description: 'Users who are allowed everything in the application: addresses, or items with a window.',
     examples: [['nora@example.com']],
   }),
   assignments: z.array(Assignment).meta({ description: 'The roles of users.' }),

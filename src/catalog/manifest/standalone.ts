@@ -24,7 +24,7 @@ export function checkStandalone(manifest: Manifest, faults: Faults): void {
   ]);
   const { target } = atOnce(planCatalog(EMPTY, { manifest, prune: false, languages }, faults));
   for (const [at, assignment] of (manifest.assignments ?? []).entries()) {
-    assignment?.roles.forEach((role, index) => {
+    assignment?.roles.forEach(({ role }, index) => {
       if (target.roles.has(role)) return;
       noteUnknown(manifest, 'roles', role, ['assignments', at, 'roles', index], target.roles, faults);
     });

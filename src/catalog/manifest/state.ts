@@ -10,12 +10,18 @@ import type {
   ManifestRole,
   ManifestTemplate,
   PermissionType,
+  Window,
 } from './format.ts';
 
 /** A role that a person holds. */
-export interface Assignment {
+export interface Assignment extends Window {
   email: string;
   role: string;
+}
+
+/** The seat of an administrator. */
+export interface Admin extends Window {
+  email: string;
 }
 
 /** An override with its level resolved: null exactly when it denies. */
@@ -34,7 +40,7 @@ export interface Catalog {
 
 /** Admins, assignments and overrides by key. Only those that the plan needs. */
 export interface People {
-  admins: ReadonlySet<string>;
+  admins: ReadonlyMap<string, Admin>;
   assignments: ReadonlyMap<string, Assignment>;
   overrides: ReadonlyMap<string, Override>;
 }
@@ -46,7 +52,7 @@ export interface Usage {
 }
 
 /** The key of an assignment. Only the role can contain a colon. */
-export function assignmentKey({ email, role }: Assignment): string {
+export function assignmentKey({ email, role }: Pick<Assignment, 'email' | 'role'>): string {
   return `${email}:${role}`;
 }
 

@@ -9,7 +9,7 @@ import type {
   ManifestRole,
   ManifestTemplate,
 } from './format.ts';
-import type { Assignment, Override } from './state.ts';
+import type { Admin, Assignment, Override } from './state.ts';
 
 /** The kinds in display order. */
 export const KINDS = [
@@ -32,7 +32,7 @@ export interface RecordOf {
   role: ManifestRole;
   notificationType: ManifestNotificationType;
   template: ManifestTemplate;
-  admin: { email: string };
+  admin: Admin;
   assignment: Assignment;
   override: Override;
 }
@@ -102,6 +102,8 @@ export function show(step: Step): Change {
 function showRecord(record: object): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(record)) {
+    // A grant without a window says nothing of one.
+    if (value === null && (name === 'startsAt' || name === 'endsAt')) continue;
     shown[name] = isMap(value) ? Object.fromEntries(value) : value;
   }
   return shown;

@@ -51,6 +51,10 @@ const PlanAnswer = record('ManifestPlan', {
     .meta({ description: 'The number of records created, changed, removed, and already as the manifest says.' }),
   assignmentsEnded: count.meta({ description: 'The number of removals that end a role that a person holds.' }),
   changes: z.array(Change).meta({ description: 'Every change; records that are kept are only counted.' }),
+  ended: z
+    .array(z.strictObject({ kind: z.enum(['admin', 'assignment', 'override']), key: z.string() }))
+    .optional()
+    .meta({ description: 'Grants of the manifest whose time is over: nothing is planned for them. Absent for none.' }),
 });
 
 const applyQuery = z.strictObject({
@@ -84,6 +88,7 @@ const APPLY_ERRORS = [
   'SYSTEM_RECORD',
   'IMMUTABLE_FIELD',
   'STALE',
+  'UPGRADE_UNFINISHED',
   'UNKNOWN_REVISION',
   'PAYLOAD_TOO_LARGE',
   'UNAVAILABLE',

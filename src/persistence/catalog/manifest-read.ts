@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import type { Row } from '../entities/schema.ts';
-import { held } from '../windows.ts';
+import { type GrantWindow, held } from '../windows.ts';
 import type { EntityFields } from './entities.ts';
 import type { PermissionFields } from './permissions.ts';
 
@@ -17,11 +17,14 @@ export interface RolePermissionRow {
   permission: string;
   level: Level;
 }
-export interface AssignmentRow {
+export interface AdminRow extends GrantWindow {
+  email: string;
+}
+export interface AssignmentRow extends GrantWindow {
   email: string;
   role: string;
 }
-export interface OverrideRow {
+export interface OverrideRow extends GrantWindow {
   email: string;
   resourceType: string;
   resourceId: string;
@@ -98,12 +101,12 @@ export function readRolePermissions(tx: Tx, app: number): AsyncGenerator<RolePer
 /** The rows to read: everybody's, those of these addresses, or those that belong to these roles or permissions. */
 export type Wanted = { all: true } | { emails: readonly string[] } | { with: readonly string[] };
 
-export function readAdmins(tx: Tx, app: number, wanted: Wanted): AsyncGenerator<{ email: string }[]> {
+export function readAdmins(tx: Tx, app: number, wanted: Wanted): AsyncGenerator<AdminRow[]> {
   return each(
     tx,
     wanted,
-    (chosen) => sql<{ email: string }>`
-    select person.email from ${held('app_admin')} x join person on person.id = x.person_id
+    (chosen) => sql<AdminRow>`
+    select person.email, x.starts_at, x.ends_at from ${held('app_admin')} x join person on person.id = x.person_id
     where x.application_id = ${app} and ${chosen ? byEmail(chosen) : sql`true`}`,
   );
 }
@@ -115,7 +118,7 @@ export function readAssignments(tx: Tx, app: number, wanted: Wanted): AsyncGener
     tx,
     wanted,
     (chosen) => sql<AssignmentRow>`
-    select person.email, r.code as role
+    select person.email, r.code as role, x.starts_at, x.ends_at
     from ${held('user_role')} x
       join person on person.id = x.person_id
       join role r on r.application_id = x.application_id and r.id = x.role_id
@@ -130,7 +133,7 @@ export function readOverrides(tx: Tx, app: number, wanted: Wanted): AsyncGenerat
     tx,
     wanted,
     (chosen) => sql<OverrideRow>`
-    select person.email, x.resource_type, x.resource_id, p.code as permission, x.level
+    select person.email, x.resource_type, x.resource_id, p.code as permission, x.level, x.starts_at, x.ends_at
     from ${held('resource_override')} x
       join person on person.id = x.person_id
       join permission p on p.application_id = x.application_id and p.id = x.permission_id

@@ -1,8 +1,15 @@
 import { sql } from 'kysely';
-import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
+import { type GrantWindow, hasEnded, setWindowSql, timesOf } from '../windows.ts';
 import type { EntityFields } from './entities.ts';
-import type { AssignmentRow, OverrideRow, PermissionRow, RolePermissionRow, RoleRow } from './manifest-read.ts';
+import type {
+  AdminRow,
+  AssignmentRow,
+  OverrideRow,
+  PermissionRow,
+  RolePermissionRow,
+  RoleRow,
+} from './manifest-read.ts';
 import { expectRows } from './touched.ts';
 
 /**
@@ -128,12 +135,17 @@ export async function deleteDefinitions(
 }
 
 /** The people of these rows have a record already (people.ts). */
-export async function insertAdmins({ kysely }: Tx, app: number, emails: readonly string[]): Promise<void> {
+export async function putAdmins({ kysely }: Tx, app: number, rows: readonly AdminRow[]): Promise<void> {
+  const { startsAt, endsAt } = timesOf(rows);
   expectRows(
     await sql`
-      insert into app_admin (person_id, application_id)
-      select person.id, ${app} from person where email = any(${emails}::text[])`.execute(kysely),
-    emails.length,
+      insert into app_admin (person_id, application_id, starts_at, ends_at)
+      select person.id, ${app}, t.starts_at, t.ends_at
+      from unnest(${rows.map((row) => row.email)}::text[], ${startsAt}::timestamptz[], ${endsAt}::timestamptz[])
+          as t (email, starts_at, ends_at)
+        join person on person.email = t.email
+      on conflict (person_id, application_id) ${sql.raw(setWindowSql('app_admin', 'always'))}`.execute(kysely),
+    rows.length,
     'admins',
   );
 }
@@ -147,20 +159,27 @@ export async function deleteAdmins({ kysely }: Tx, app: number, emails: readonly
   );
 }
 
-export async function insertAssignments({ kysely }: Tx, app: number, rows: readonly AssignmentRow[]): Promise<void> {
+export async function putAssignments({ kysely }: Tx, app: number, rows: readonly AssignmentRow[]): Promise<void> {
+  const { startsAt, endsAt } = timesOf(rows);
   expectRows(
     await sql`
-      insert into user_role (person_id, application_id, role_id)
-      select person.id, ${app}, r.id
-      from unnest(${rows.map((row) => row.email)}::text[], ${rows.map((row) => row.role)}::text[]) as t (email, role)
+      insert into user_role (person_id, application_id, role_id, starts_at, ends_at)
+      select person.id, ${app}, r.id, t.starts_at, t.ends_at
+      from unnest(${rows.map((row) => row.email)}::text[], ${rows.map((row) => row.role)}::text[],
+          ${startsAt}::timestamptz[], ${endsAt}::timestamptz[]) as t (email, role, starts_at, ends_at)
         join person on person.email = t.email
-        join role r on r.application_id = ${app} and r.code = t.role`.execute(kysely),
+        join role r on r.application_id = ${app} and r.code = t.role
+      on conflict (person_id, application_id, role_id) ${sql.raw(setWindowSql('user_role', 'always'))}`.execute(kysely),
     rows.length,
     'assignments',
   );
 }
 
-export async function deleteAssignments({ kysely }: Tx, app: number, rows: readonly AssignmentRow[]): Promise<void> {
+export async function deleteAssignments(
+  { kysely }: Tx,
+  app: number,
+  rows: readonly Pick<AssignmentRow, 'email' | 'role'>[],
+): Promise<void> {
   await sql`
     delete from user_role x
     using unnest(${rows.map((row) => row.email)}::text[], ${rows.map((row) => row.role)}::text[]) as t (email, role),
@@ -169,20 +188,20 @@ export async function deleteAssignments({ kysely }: Tx, app: number, rows: reado
       and r.application_id = ${app} and r.code = t.role and x.role_id = r.id`.execute(kysely);
 }
 
-/** Creates overrides, or updates existing ones to this level. */
+/** Creates overrides, or updates existing ones to this level and window. */
 export async function putOverrides({ kysely }: Tx, app: number, rows: readonly OverrideRow[]): Promise<void> {
   expectRows(
     await sql`
-      insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
-      select person.id, ${app}, t.type, t.id, p.id, p.tiered, t.level
-      from ${overrideKeys(
-        rows,
-        rows.map((row) => row.level),
-      )}
+      insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level, starts_at, ends_at)
+      select person.id, ${app}, t.type, t.id, p.id, p.tiered, t.level, t.starts_at, t.ends_at
+      from ${overrideKeys(rows, rows)}
         join person on person.email = t.email
         join permission p on p.application_id = ${app} and p.code = t.permission
       on conflict (person_id, application_id, resource_type, resource_id, permission_id)
-        do update set level = excluded.level, tiered = excluded.tiered`.execute(kysely),
+        do update set level = excluded.level, tiered = excluded.tiered, starts_at = excluded.starts_at, ends_at = excluded.ends_at,
+          created_at = case when ${hasEnded('resource_override')} then now() else resource_override.created_at end`.execute(
+      kysely,
+    ),
     rows.length,
     'overrides',
   );
@@ -192,11 +211,7 @@ export async function putOverrides({ kysely }: Tx, app: number, rows: readonly O
  * The record is named by a range of the primary key: with equalities an index on the type of the resource costs as much by estimate
  * where the server knows nothing of the table yet, and then all overrides of that type are read for each row.
  */
-export async function deleteOverrides(
-  { kysely }: Tx,
-  app: number,
-  rows: readonly Omit<OverrideRow, 'level'>[],
-): Promise<void> {
+export async function deleteOverrides({ kysely }: Tx, app: number, rows: readonly OverrideName[]): Promise<void> {
   await sql`
     with named as materialized (
       select person.id as person, t.type, t.id, p.id as permission
@@ -209,9 +224,13 @@ export async function deleteOverrides(
       and (x.resource_type, x.resource_id, x.permission_id) <= (n.type, n.id, n.permission)`.execute(kysely);
 }
 
-function overrideKeys(rows: readonly Omit<OverrideRow, 'level'>[], levels: readonly Level[]) {
+type OverrideName = Omit<OverrideRow, 'level' | keyof GrantWindow>;
+
+function overrideKeys(rows: readonly OverrideName[], full: readonly OverrideRow[]) {
+  const { startsAt, endsAt } = timesOf(full);
   return sql`unnest(
     ${rows.map((row) => row.email)}::text[], ${rows.map((row) => row.resourceType)}::text[],
     ${rows.map((row) => row.resourceId)}::text[], ${rows.map((row) => row.permission)}::text[],
-    ${levels as readonly number[]}::smallint[]) as t (email, type, id, permission, level)`;
+    ${full.map((row) => row.level as number)}::smallint[], ${startsAt}::timestamptz[], ${endsAt}::timestamptz[])
+    as t (email, type, id, permission, level, starts_at, ends_at)`;
 }

@@ -7,6 +7,7 @@ function faults(text: string): string[] {
   return examine(text).issues.map(({ line, column, path, message }) => `${line}:${column} ${path}: ${message}`);
 }
 
+const ALWAYS = { startsAt: null, endsAt: null };
 const HEAD = 'application: {code: studio, name: Studio}\n';
 
 describe('valid manifests', () => {
@@ -71,7 +72,7 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
           requiredVariables: [],
         },
       ],
-      admins: ['ada@example.com'],
+      admins: [{ email: 'ada@example.com', ...ALWAYS }],
       assignments: [{ email: 'ben@example.com', roles: [] }],
       overrides: [
         {
@@ -80,6 +81,7 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
           resourceId: '1',
           permission: 'Project.Access',
           granted: true,
+          ...ALWAYS,
           accessLevel: null,
         },
       ],
@@ -103,9 +105,15 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
 
   test('a manifest may be JSON with tabs, or YAML that shares a list by an alias', () => {
     const json = JSON.stringify({ application: { code: 'studio' }, admins: ['ada@example.com'] }, null, '\t');
-    expect(examine(json)).toMatchObject({ issues: [], manifest: { admins: ['ada@example.com'] } });
+    expect(examine(json)).toMatchObject({
+      issues: [],
+      manifest: { admins: [{ email: 'ada@example.com', ...ALWAYS }] },
+    });
     const shared = `${HEAD}assignments:\n  - {email: a@example.com, roles: &r [x, y]}\n  - {email: b@example.com, roles: *r}\n`;
-    expect(examine(shared).manifest?.assignments?.[1]?.roles).toEqual(['x', 'y']);
+    expect(examine(shared).manifest?.assignments?.[1]?.roles).toEqual([
+      { role: 'x', ...ALWAYS },
+      { role: 'y', ...ALWAYS },
+    ]);
   });
 
   test('a manifest may have sections of its own, and merge them', () => {

@@ -96,7 +96,15 @@ describe('manifests over REST', () => {
     const { revision: seen } = dry.body.data.impact;
     expect(dry.headers.get('usher-revision')).toBe(seen);
     // Ada is the only one who gains: what the role gives.
-    const impact = { revision: seen, people: 1, gained: 1, lost: 0, changes: [expect.anything()], truncated: false };
+    const impact = {
+      revision: seen,
+      people: 1,
+      gained: 1,
+      lost: 0,
+      changes: [expect.anything()],
+      truncated: false,
+      nextBoundary: null,
+    };
     expect(dry.body).toEqual({ success: true, data: { ...plan, result: plan, impact } });
     const done = await send(PATH, STUDIO, { 'content-type': 'text/yaml; charset=utf-8' });
     expect(done.body).toMatchObject({ data: { dryRun: false, summary: { create: 5 } } });

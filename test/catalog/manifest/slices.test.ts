@@ -92,14 +92,14 @@ const NOTHING: Catalog = {
   notificationTypes: new Map(),
   templates: new Map(),
 };
-const NOBODY: People = { admins: new Set(), assignments: new Map(), overrides: new Map() };
+const NOBODY: People = { admins: new Map(), assignments: new Map(), overrides: new Map() };
 
 /** What is stored once the manifest was applied. */
 function stored(manifest: Manifest, looks: Looks): { catalog: Catalog; people: People } {
   const byCode = <T extends { code: string }>(records: readonly (T | null)[] | null) =>
     new Map((records ?? []).flatMap((one) => (one === null ? [] : [[one.code, looks.at(one)] as const])));
   const assignments = (manifest.assignments ?? []).flatMap((one) =>
-    (one?.roles ?? []).map((role) => ({ email: one?.email ?? '', role })),
+    (one?.roles ?? []).map((role) => ({ email: one?.email ?? '', ...role })),
   );
   const overrides = (manifest.overrides ?? []).flatMap((one) => (one === null ? [] : [one]));
   return {
@@ -114,7 +114,9 @@ function stored(manifest: Manifest, looks: Looks): { catalog: Catalog; people: P
       ),
     },
     people: {
-      admins: new Set((manifest.admins ?? []).flatMap((one) => one ?? [])),
+      admins: new Map(
+        (manifest.admins ?? []).flatMap((one) => (one === null ? [] : [[one.email, looks.at(one)] as const])),
+      ),
       assignments: new Map(assignments.map((one) => [assignmentKey(one), looks.at(one)])),
       overrides: new Map(overrides.map((one) => [overrideKey(one), looks.at(one)])),
     },
@@ -147,7 +149,7 @@ describe.each(Object.entries(SECTIONS))('many records of %s', (_name, section) =
     const known = { types: catalog.notificationTypes.keys(), removedTypes: types.removed };
     const templates = looks.run(planTemplates(catalog.templates, { ...given, ...known }, faults));
     const usage = { ofPermission: new Map(), ofType: new Map() };
-    const plan = looks.run(planPeople(people, usage, planned, given, faults));
+    const plan = looks.run(planPeople(people, usage, planned, { ...given, now: new Date() }, faults));
     expect(faults.list).toEqual([]);
     const all = [planned.entities, planned.permissions, planned.roles, types.steps, templates];
     const sums = [...all, plan.admins, plan.assignments, plan.overrides].map(({ counts }) => counts);

@@ -4099,12 +4099,22 @@ export interface components {
                 requiredVariables?: string[];
             }[];
             /**
-             * @description Users who are allowed everything in the application.
+             * @description Users who are allowed everything in the application: addresses, or items with a window.
              * @example [
              *       "nora@example.com"
              *     ]
              */
-            admins?: string[];
+            admins?: (string | {
+                /**
+                 * @description The user.
+                 * @example ada@example.com
+                 */
+                email: string;
+                /** @description From when it counts; without it always. */
+                startsAt?: string | null;
+                /** @description From when on it no longer counts; without it never. */
+                endsAt?: string | null;
+            })[];
             /** @description The roles of users. */
             assignments?: {
                 /**
@@ -4112,8 +4122,15 @@ export interface components {
                  * @example ada@example.com
                  */
                 email: string;
-                /** @description Codes of roles of this application. */
-                roles: string[];
+                /** @description Codes of roles of this application, or items with a window. */
+                roles: (string | {
+                    /** @description The code of the role. */
+                    role: string;
+                    /** @description From when it counts; without it always. */
+                    startsAt?: string | null;
+                    /** @description From when on it no longer counts; without it never. */
+                    endsAt?: string | null;
+                })[];
             }[];
             /** @description Exceptions for one user and one record. They beat every role, in both directions. */
             overrides?: {
@@ -4135,6 +4152,10 @@ export interface components {
                 granted: boolean;
                 /** @description With `granted: true`: `allowed` for a binary permission, `view` or `edit` for a tiered one; default: the highest. */
                 accessLevel?: ("allowed" | "view" | "edit") | null;
+                /** @description From when it counts; without it always. */
+                startsAt?: string | null;
+                /** @description From when on it no longer counts; without it never. */
+                endsAt?: string | null;
             }[];
             /** @description Cases for `usher test`. Applying ignores them, and an export has none. */
             tests?: {
@@ -4202,6 +4223,12 @@ export interface components {
             assignmentsEnded: number;
             /** @description Every change; records that are kept are only counted. */
             changes: components["schemas"]["ManifestChange"][];
+            /** @description Grants of the manifest whose time is over: nothing is planned for them. Absent for none. */
+            ended?: {
+                /** @enum {string} */
+                kind: "admin" | "assignment" | "override";
+                key: string;
+            }[];
         };
         ProviderEvents: {
             events: {
@@ -9069,6 +9096,12 @@ export interface operations {
                             assignmentsEnded: number;
                             /** @description Every change; records that are kept are only counted. */
                             changes: components["schemas"]["ManifestChange"][];
+                            /** @description Grants of the manifest whose time is over: nothing is planned for them. Absent for none. */
+                            ended?: {
+                                /** @enum {string} */
+                                kind: "admin" | "assignment" | "override";
+                                key: string;
+                            }[];
                             /** @description With a dry run: the plan again, as in dry runs of all writes. */
                             result?: components["schemas"]["ManifestPlan"];
                             /** @description With a dry run: who would gain and who would lose. */
@@ -9154,6 +9187,12 @@ export interface operations {
                             assignmentsEnded: number;
                             /** @description Every change; records that are kept are only counted. */
                             changes: components["schemas"]["ManifestChange"][];
+                            /** @description Grants of the manifest whose time is over: nothing is planned for them. Absent for none. */
+                            ended?: {
+                                /** @enum {string} */
+                                kind: "admin" | "assignment" | "override";
+                                key: string;
+                            }[];
                             /** @description With a dry run: the plan again, as in dry runs of all writes. */
                             result?: components["schemas"]["ManifestPlan"];
                             /** @description With a dry run: who would gain and who would lose. */

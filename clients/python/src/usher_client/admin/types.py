@@ -974,9 +974,21 @@ class ManifestTemplatesItem(TypedDict):
     requiredVariables: NotRequired[list[str]]
 
 
+class ManifestAdminsItem2(TypedDict):
+    email: str
+    startsAt: NotRequired[str | None]
+    endsAt: NotRequired[str | None]
+
+
+class ManifestAssignmentsItemRolesItem2(TypedDict):
+    role: str
+    startsAt: NotRequired[str | None]
+    endsAt: NotRequired[str | None]
+
+
 class ManifestAssignmentsItem(TypedDict):
     email: str
-    roles: list[str]
+    roles: list[str | ManifestAssignmentsItemRolesItem2]
 
 
 class ManifestOverridesItem(TypedDict):
@@ -986,6 +998,8 @@ class ManifestOverridesItem(TypedDict):
     permission: str
     granted: bool
     accessLevel: NotRequired[Literal["allowed", "view", "edit"] | None]
+    startsAt: NotRequired[str | None]
+    endsAt: NotRequired[str | None]
 
 
 class ManifestTestsItem(TypedDict):
@@ -1007,7 +1021,7 @@ class Manifest(TypedDict):
     roles: NotRequired[list[ManifestRolesItem]]
     notificationTypes: NotRequired[list[ManifestNotificationTypesItem]]
     templates: NotRequired[list[ManifestTemplatesItem]]
-    admins: NotRequired[list[str]]
+    admins: NotRequired[list[str | ManifestAdminsItem2]]
     assignments: NotRequired[list[ManifestAssignmentsItem]]
     overrides: NotRequired[list[ManifestOverridesItem]]
     tests: NotRequired[list[ManifestTestsItem]]
@@ -1030,6 +1044,11 @@ class ManifestPlanSummary(TypedDict):
     keep: int
 
 
+class ManifestPlanEndedItem(TypedDict):
+    kind: Literal["admin", "assignment", "override"]
+    key: str
+
+
 class ManifestPlan(TypedDict):
     application: str
     dryRun: bool
@@ -1037,6 +1056,7 @@ class ManifestPlan(TypedDict):
     summary: ManifestPlanSummary
     assignmentsEnded: int
     changes: list[ManifestChange]
+    ended: NotRequired[list[ManifestPlanEndedItem]]
 
 
 class ProviderEventsEventsItem(TypedDict):
@@ -2270,6 +2290,11 @@ class ApplyManifestAnswerSummary(TypedDict):
     keep: int
 
 
+class ApplyManifestAnswerEndedItem(TypedDict):
+    kind: Literal["admin", "assignment", "override"]
+    key: str
+
+
 class ApplyManifestAnswer(TypedDict):
     application: str
     dryRun: bool
@@ -2277,6 +2302,7 @@ class ApplyManifestAnswer(TypedDict):
     summary: ApplyManifestAnswerSummary
     assignmentsEnded: int
     changes: list[ManifestChange]
+    ended: NotRequired[list[ApplyManifestAnswerEndedItem]]
     result: NotRequired[ManifestPlan]
     impact: NotRequired[Impact]
 
@@ -2290,6 +2316,11 @@ class ApplyOwnManifestAnswerSummary(TypedDict):
     keep: int
 
 
+class ApplyOwnManifestAnswerEndedItem(TypedDict):
+    kind: Literal["admin", "assignment", "override"]
+    key: str
+
+
 class ApplyOwnManifestAnswer(TypedDict):
     application: str
     dryRun: bool
@@ -2297,6 +2328,7 @@ class ApplyOwnManifestAnswer(TypedDict):
     summary: ApplyOwnManifestAnswerSummary
     assignmentsEnded: int
     changes: list[ManifestChange]
+    ended: NotRequired[list[ApplyOwnManifestAnswerEndedItem]]
     result: NotRequired[ManifestPlan]
     impact: NotRequired[Impact]
 

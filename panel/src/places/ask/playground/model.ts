@@ -144,7 +144,7 @@ export function peopleIn(manifest: Manifest): string[] {
     ...new Set([
       ...present(manifest.assignments).map(({ email }) => email),
       ...present(manifest.overrides).map(({ email }) => email),
-      ...present(manifest.admins),
+      ...present(manifest.admins).map(({ email }) => email),
     ]),
   ];
 }
