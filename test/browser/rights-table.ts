@@ -39,6 +39,7 @@ export const READING: readonly string[] = [
   'button Enabled',
   'button Inactive*',
   'button Everybody',
+  'button Ending soon',
   'button * Failed',
   'button * Partly sent',
   'button * Sent',
@@ -70,8 +71,9 @@ export const LEADING: readonly string[] = [
   'checkbox Send through a mail server of its own',
   'checkbox Compare with what is live',
   'checkbox Remove what is not named',
-  // What has failed and a mail server are in panel-notifications and panel-brands.
+  // What has failed, what waits and a mail server are in panel-notifications and panel-brands.
   'button Retry what failed',
+  'button Take back what waits',
   'button Test mail',
 ];
 
@@ -140,7 +142,7 @@ export const SPOTS: readonly Spot[] = [
   {
     path: '/people/ben%40example.com',
     kinds: READERS,
-    controls: { ...PERSON, 'button Change * on *': WRITERS, 'button Make application admin': WRITERS },
+    controls: { ...PERSON, 'button Edit * on *': WRITERS, 'button Make application admin': WRITERS },
   },
   {
     path: '/people/ben%40example.com/profile',
@@ -160,7 +162,11 @@ export const SPOTS: readonly Spot[] = [
   // A decision of the table is asked about in the sentence above it: nothing is sent.
   { path: '/playground', kinds: EVERYBODY, controls: { 'button *, *: *': EVERYBODY } },
   { path: '/activity', kinds: READERS, controls: {} },
-  { path: '/notifications', kinds: READERS, controls: { 'button Retry what failed': WRITERS } },
+  {
+    path: '/notifications',
+    kinds: READERS,
+    controls: { 'button Retry what failed': WRITERS, 'button Take back what waits': WRITERS },
+  },
   {
     path: '/notifications/send',
     kinds: READERS,

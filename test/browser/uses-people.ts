@@ -94,11 +94,11 @@ export const ABOUT_PEOPLE: readonly Use[] = [
   {
     title: 'Change of an override',
     path: '/people/many%40example.com',
-    control: 'button Change project.archive on project:78',
+    control: 'button Edit project.archive on project:78',
     kinds: WRITERS,
     write: /^PUT \/api\/users\/[^/]+\/apps\/atelier\/resources\/project\/78\/permissions$/,
     act: async (hand) => {
-      await hand.click(hand.page.getByRole('button', { name: /^Change project.archive/ }));
+      await hand.click(hand.page.getByRole('button', { name: /^Edit project.archive/ }));
       await hand.page.getByRole('dialog').getByLabel('project.archive').selectOption('denied');
       await hand.answer('Review', 'Save');
     },

@@ -27,14 +27,15 @@ describe('what needs somebody', () => {
         ...QUIET,
         sends: { ...QUIET.sends, queued: 4, failed: 2, partial: 1 },
         oldestWaiting: '2026-03-01T11:00:00Z',
+        endingSoon: 12,
         failingBrands: [{ slug: 'a', name: 'Acme', failures: 2, reason: 'smtp_rejected' }],
         provider: { reachable: false, lastEventAt: '2026-02-01T00:00:00Z', reconciliation: null },
       },
       { count: 50, more: true },
       NOW,
     );
-    expect(kinds(needs)).toEqual(['provider', 'failing', 'brands', 'waiting', 'orphans']);
-    expect(needs.map(({ count, more }) => `${count}${more ? '+' : ''}`)).toEqual(['null', '3', '1', '4', '50+']);
+    expect(kinds(needs)).toEqual(['provider', 'failing', 'brands', 'waiting', 'orphans', 'ending']);
+    expect(needs.map(({ count, more }) => `${count}${more ? '+' : ''}`)).toEqual(['null', '3', '1', '4', '50+', '12']);
   });
 
   test('a notification that was accepted a moment ago does not wait yet', () => {

@@ -3,7 +3,15 @@ import { isOpen, levelOf, narrowed, tableOf } from '../../panel/src/places/peopl
 import { askPath, emailOfPath, personPath } from '../../panel/src/places/people/address.ts';
 import { filtersOf, LIST_FILTERS, queryOf, VIEWS, viewOf } from '../../panel/src/places/people/list-query.ts';
 import { refusedAccounts } from '../../panel/src/places/people/refused-accounts.ts';
-import { isHeld, type RoleDraft, rolesAfter, turned, without } from '../../panel/src/places/people/role-draft.ts';
+import {
+  ending,
+  isHeld,
+  type RoleDraft,
+  rolesAfter,
+  rolesToWrite,
+  turned,
+  without,
+} from '../../panel/src/places/people/role-draft.ts';
 import { inMargin } from '../../panel/src/places/people/timeline.ts';
 import { differencesOf } from '../../src/base/audit-differences.ts';
 
@@ -77,6 +85,7 @@ describe('filters of the list of people', () => {
       ...LIST_FILTERS,
       active: 'maybe',
       orphan: 'false',
+      ending: '366',
       role: 'author',
       sort: 'age',
       q: 'x'.repeat(80),
@@ -85,11 +94,15 @@ describe('filters of the list of people', () => {
       q: 'x'.repeat(64),
       active: null,
       orphan: null,
+      endingWithinDays: null,
       appCode: '',
       role: null,
       permission: null,
       sort: null,
     });
+    expect(
+      ['0', '7', '365', 'soon'].map((ending) => queryOf({ ...LIST_FILTERS, app: 'shop', ending }).endingWithinDays),
+    ).toEqual([null, 7, 365, null]);
     expect(queryOf({ ...LIST_FILTERS, app: 'shop', role: 'author' })).toMatchObject({
       appCode: 'shop',
       role: 'author',
@@ -196,5 +209,35 @@ describe('what happened to a person', () => {
     expect(inMargin(differencesOf({ before, after: null }))).toEqual([
       { name: 'p.a · project:7', before: 'denied', after: null },
     ]);
+  });
+});
+
+describe('an end in the draft of roles', () => {
+  const END = '2026-12-04T17:00:00.000Z';
+  const LATER = '2027-01-01T00:00:00.000Z';
+
+  test('goes with the role that is given', () => {
+    const added = turned(new Map(), 'shop', 'clerk', ['owner']);
+    const draft = ending(added, 'shop', { role: 'clerk', endsAt: END, held: null });
+    expect(draft.get('shop')).toEqual({ add: ['clerk'], remove: [], ends: { clerk: END } });
+    expect(rolesToWrite(['owner'], draft.get('shop') ?? { add: [], remove: [] })).toEqual([
+      { role: 'clerk', endsAt: END },
+      'owner',
+    ]);
+    expect(turned(draft, 'shop', 'clerk', ['owner'])).toEqual(new Map());
+  });
+
+  test('of a role that is held is a change by itself, until it is what it was', () => {
+    const draft = ending(new Map(), 'shop', { role: 'owner', endsAt: LATER, held: END });
+    expect(draft.get('shop')).toEqual({ add: [], remove: [], ends: { owner: LATER } });
+    expect(rolesToWrite(['owner'], { add: [], remove: [], ends: { owner: null } })).toEqual([
+      { role: 'owner', endsAt: null },
+    ]);
+    expect(ending(draft, 'shop', { role: 'owner', endsAt: END, held: END })).toEqual(new Map());
+  });
+
+  test('is forgotten with the role that is taken', () => {
+    const draft = ending(new Map(), 'shop', { role: 'owner', endsAt: LATER, held: null });
+    expect(turned(draft, 'shop', 'owner', ['owner']).get('shop')).toEqual({ add: [], remove: ['owner'] });
   });
 });

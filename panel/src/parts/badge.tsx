@@ -4,9 +4,17 @@ import css from './badge.module.css';
 
 type Tone = 'neutral' | 'good' | 'bad' | 'warn' | 'accent';
 
-export function Badge({ tone = 'neutral', title, children }: { tone?: Tone; title?: string; children: ReactNode }) {
+interface BadgeProps {
+  readonly tone?: Tone;
+  readonly title?: string;
+  /** For a text of several words: it takes more than one line where there is no room. */
+  readonly wraps?: boolean;
+  readonly children: ReactNode;
+}
+
+export function Badge({ tone = 'neutral', title, wraps = false, children }: BadgeProps) {
   return (
-    <span className={`${css.badge} ${css[tone]}`} title={title}>
+    <span className={`${css.badge} ${css[tone]} ${wraps ? css.wraps : ''}`} title={title}>
       {children}
     </span>
   );

@@ -4,7 +4,7 @@ import type { Impact, Input, Operation, Out } from '../../../src/gen/api.ts';
 import { type Answer, type CallOptions, call, rehearse } from '../api/call.ts';
 import { asError, isStale } from '../api/error.ts';
 import { useWrite } from '../api/writes.ts';
-import { useWords } from '../words/words.ts';
+import { useFormats, useWords } from '../words/words.ts';
 import { Badge, Level } from './badge.tsx';
 import { Dialog } from './dialog.tsx';
 import css from './impact.module.css';
@@ -110,7 +110,8 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
 
 /** Counts, and the changes that are listed. */
 export function ImpactView({ impact }: { impact: Impact }) {
-  const { impact: words } = useWords();
+  const { impact: words, common } = useWords();
+  const formats = useFormats();
   const { gained, lost, people, changes, truncated, everywhere } = impact;
   return (
     <div className={css.impact}>
@@ -119,6 +120,7 @@ export function ImpactView({ impact }: { impact: Impact }) {
         {gained > 0 && <Badge tone="good">{words.gained(gained)}</Badge>}{' '}
         {lost > 0 && <Badge tone="bad">{words.lost(lost)}</Badge>} {gained + lost > 0 && words.people(people)}
       </p>
+      {impact.nextBoundary != null && <p>{common.window.next(formats.moment(impact.nextBoundary))}</p>}
       {everywhere === 'gains' && <p>{words.gainsEverywhere}</p>}
       {everywhere === 'loses' && <p>{words.losesEverywhere}</p>}
       {changes.length > 0 && (

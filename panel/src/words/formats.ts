@@ -6,6 +6,8 @@ export interface Formats {
   readonly moment: (iso: string) => string;
   readonly day: (iso: string) => string;
   readonly time: (iso: string) => string;
+  /** Day and time in a time zone, by its name in the tz database. */
+  readonly zoned: (iso: string, zone: string) => string;
   /** "3 minutes ago" */
   readonly ago: (iso: string, now?: number) => string;
 }
@@ -34,6 +36,8 @@ export function formatsOf(locale: string): Formats {
     moment: (iso) => moment().format(new Date(iso)),
     day: (iso) => day().format(new Date(iso)),
     time: (iso) => time().format(new Date(iso)),
+    zoned: (iso, timeZone) =>
+      new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(new Date(iso)),
     ago: (iso, now = Date.now()) => {
       const seconds = Math.round((Date.parse(iso) - now) / 1000);
       const [unit, length] = STEPS.find(([, step]) => Math.abs(seconds) >= step) ?? ['second', 1];

@@ -45,6 +45,7 @@ export const ask: typeof en = {
     tooLow: (held, wanted) => `Má úroveň ${held}, otázka ale zní na ${wanted}.`,
     refused: 'Tato otázka by byla odmítnuta',
     revision: (revision) => `v revizi ${revision}`,
+    validUntil: (at) => `Do ${at}, kdy něco z toho začíná nebo končí.`,
     unknownPermission: (app, code) => `Aplikace ${app} nedefinuje oprávnění ${code}.`,
     unknownType: (app, code) => `Aplikace ${app} nezná záznamy druhu ${code}.`,
     unknownApp: (code) => `Aplikaci ${code} nevidíte.`,

@@ -44,6 +44,7 @@ export const ask = {
     tooLow: (held: string, wanted: string) => `Holds ${held}, but ${wanted} was asked for.`,
     refused: 'This question would be refused',
     revision: (revision: string) => `at revision ${revision}`,
+    validUntil: (at: string) => `Until ${at}, when a grant begins or ends.`,
     unknownPermission: (app: string, code: string) => `${app} defines no permission ${code}.`,
     unknownType: (app: string, code: string) => `${app} knows no record of kind ${code}.`,
     unknownApp: (code: string) => `There is no application ${code} that you can see.`,

@@ -2,6 +2,8 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useRead } from '../../api/queries.ts';
 import { Level } from '../../parts/badge.tsx';
+import { type GrantWindow, windowOf } from '../../parts/until.ts';
+import { WindowBadge } from '../../parts/window-badge.tsx';
 import { useFormats, useWords } from '../../words/words.ts';
 import css from './ask.module.css';
 import { type AuditRecord, adminGiven, type Given, overrideGiven, roleGiven } from './given.ts';
@@ -80,6 +82,7 @@ function RuleText({ rule, question, explained, global, given }: TextProps): Reac
       return (
         <>
           {words.app_admin[rule.applies ? 'yes' : 'no']}
+          <Window {...rule} />
           {rule.applies && given !== null && <By given={adminGiven(given)} />}
         </>
       );
@@ -110,6 +113,7 @@ function OverrideText({ question, explained, global, given, base }: Cause & { qu
     <>
       {base === null ? words.for(record) : <Link href={href}>{words.for(record)}</Link>}{' '}
       {override.granted ? words.grants(common.levels[override.accessLevel ?? 'none']) : words.denies}
+      <Window {...override} />
       {given !== null && <By given={overrideGiven(given, question)} />}
     </>
   );
@@ -122,14 +126,25 @@ function RolesText({ explained, given, base }: Cause) {
   if (roles.length === 0) return words.none;
   return (
     <ul className={css.roleList}>
-      {roles.map(({ code, accessLevel }) => (
+      {roles.map(({ code, accessLevel, ...window }) => (
         <li key={code}>
           {base === null ? code : <Link href={`${base}/matrix/${encodeURIComponent(code)}`}>{code}</Link>}{' '}
           {accessLevel === null ? words.givesNothing : `${words.gives} ${common.levels[accessLevel]}`}
+          <Window {...window} />
           {given !== null && <By given={roleGiven(given, code)} />}
         </li>
       ))}
     </ul>
+  );
+}
+
+/** When what a rule rests on begins or ends. */
+function Window(window: Partial<GrantWindow>) {
+  return (
+    <>
+      {' '}
+      <WindowBadge {...windowOf(window)} />
+    </>
   );
 }
 

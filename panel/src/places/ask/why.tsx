@@ -5,7 +5,7 @@ import { CopyButton } from '../../parts/copy.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useAction } from '../../shell/actions.ts';
 import { tell } from '../../shell/toasts.ts';
-import { useWords } from '../../words/words.ts';
+import { useFormats, useWords } from '../../words/words.ts';
 import css from './ask.module.css';
 import { type BenchProps, isKnownType, useExplain } from './asked.ts';
 import { keepAssertion } from './assertions.ts';
@@ -68,12 +68,16 @@ function isGlobal({ catalog, question }: BenchProps): boolean {
 export function Verdict({ question, explained, asked }: { question: Question; explained: Explained; asked: string }) {
   const all = useWords();
   const { ask: words, common } = all;
+  const formats = useFormats();
   const { allowed, accessLevel } = explained;
   const level = common.levels[accessLevel ?? 'none'];
   return (
     <div aria-live="polite" aria-atomic="true" data-asked={asked}>
       <p className={allowed ? css.yes : css.no}>{allowed ? words.answer.yes(level) : words.answer.no}</p>
       {!allowed && <p className={css.because}>{reasonOf(explained, question, all)}</p>}
+      {explained.validUntil != null && (
+        <p className={css.because}>{words.answer.validUntil(formats.moment(explained.validUntil))}</p>
+      )}
     </div>
   );
 }

@@ -15,6 +15,7 @@ export const home: typeof en = {
     provider: 'Poskytovatel identity není dostupný',
     comparison: 'Lidé neporovnáni s poskytovatelem',
     orphans: 'neaktivní, ale s právy',
+    ending: 'oprávnění končí do 7 dnů',
   },
   needWhy: {
     failing: () => 'Oznámení, která nedošla, nebo jen jedním kanálem.',
@@ -22,6 +23,7 @@ export const home: typeof en = {
     brands: () => '',
     provider: (ago) => (ago === null ? 'Nelze se k němu připojit.' : `Jeho poslední událost přišla ${ago}.`),
     comparison: (ago) => `Poslední porovnání se zastavilo ${ago ?? ''} a nic dalšího nezměnilo.`,
+    ending: () => 'Role, výjimky a správy. Prodlužte je, nebo je nechte skončit.',
     orphans: () => 'Lidé, kteří by práva po odblokování měli znovu.',
   },
   quiet: 'Všude klid.',

@@ -14,6 +14,7 @@ export const home = {
     provider: 'Identity provider unreachable',
     comparison: 'People not compared with the provider',
     orphans: 'inactive, still with grants',
+    ending: 'grants end within 7 days',
   },
   needWhy: {
     failing: () => 'Notifications that did not arrive, or only by one channel.',
@@ -21,6 +22,7 @@ export const home = {
     brands: () => '',
     provider: (ago: string | null) => (ago === null ? 'It cannot be reached.' : `Its last event came ${ago}.`),
     comparison: (ago: string | null) => `The last comparison stopped ${ago ?? ''} and changed nothing more.`,
+    ending: () => 'Roles, overrides and administrations. Extend them, or let them end.',
     orphans: () => 'People who would regain their rights when they are unblocked.',
   } satisfies Record<string, (ago: string | null) => string>,
   quiet: 'All quiet.',

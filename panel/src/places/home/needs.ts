@@ -1,9 +1,10 @@
 /** What needs somebody now, out of the overview: each a number, where there is one, and where to go. */
 
 import type { Out } from '../../../../src/gen/api.ts';
+import { SOON_DAYS } from '../people/list-query.ts';
 
 export type Overview = Out<'GET /api/admin/overview'>;
-const NEEDS = ['failing', 'waiting', 'brands', 'provider', 'comparison', 'orphans'] as const;
+const NEEDS = ['failing', 'waiting', 'brands', 'provider', 'comparison', 'orphans', 'ending'] as const;
 type NeedKind = (typeof NEEDS)[number];
 
 export interface Need {
@@ -28,7 +29,7 @@ interface Orphans {
 
 /** The worst first. */
 export function needsOf(overview: Overview, orphans: Orphans, now: number): readonly Need[] {
-  const { sends, oldestWaiting, failingBrands, provider } = overview;
+  const { sends, oldestWaiting, failingBrands, provider, endingSoon } = overview;
   const failing = sends.failed + sends.partial;
   const compared = provider?.reconciliation ?? null;
   const late = oldestWaiting !== null && now - Date.parse(oldestWaiting) > WAITS_MS;
@@ -54,5 +55,6 @@ export function needsOf(overview: Overview, orphans: Orphans, now: number): read
       tone: 'warn',
     }),
     ...need('orphans', orphans.count > 0, { href: '/people?orphan=true', ...orphans, tone: 'warn' }),
+    ...need('ending', endingSoon > 0, { href: `/people?ending=${SOON_DAYS}`, count: endingSoon, tone: 'warn' }),
   ];
 }

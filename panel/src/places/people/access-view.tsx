@@ -9,6 +9,7 @@ import { Empty } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { SearchField } from '../../parts/search-field.tsx';
 import { Toolbar } from '../../parts/toolbar.tsx';
+import { WindowBadge } from '../../parts/window-badge.tsx';
 import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
@@ -111,6 +112,7 @@ function ApplicationCard({ application, isOpen: open, onOpen, ...person }: Appli
               </Button>
             </div>
           )}
+          <RoleWindows windows={application.roleWindows} />
           <HeldPermissions email={email} app={code} permissions={permissions} />
           <HeldOverrides email={email} app={code} overrides={overrides} mayChange={mayChange} onChange={onChange} />
           <p className={css.foot}>
@@ -130,3 +132,21 @@ function ApplicationCard({ application, isOpen: open, onOpen, ...person }: Appli
   );
 }
 const SUMMARY_ROLES = 4;
+
+/** Roles with a beginning or an end, those to come included. */
+function RoleWindows({ windows }: { windows: ApplicationAccess['roleWindows'] }) {
+  const { people: words } = useWords();
+  if (windows.length === 0) return null;
+  return (
+    <ul className={css.held} aria-label={words.roleWindows}>
+      {windows.map(({ code, ...window }) => (
+        <li key={code}>
+          <div className={css.line}>
+            <code className={css.code}>{code}</code>
+            <WindowBadge {...window} />
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}

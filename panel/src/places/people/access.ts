@@ -7,7 +7,7 @@ export type Access = Out<'GET /api/users/{email}/access'>;
 export type ApplicationAccess = Access['applications'][number];
 export type Override = Pick<
   ApplicationAccess['overrides'][number],
-  'resourceType' | 'resourceId' | 'permission' | 'granted' | 'accessLevel'
+  'resourceType' | 'resourceId' | 'permission' | 'granted' | 'accessLevel' | 'startsAt' | 'endsAt'
 >;
 
 /** Applications that hold the text in their name, and of the others what holds it. */

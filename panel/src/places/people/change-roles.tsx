@@ -4,23 +4,27 @@ import { useRead } from '../../api/queries.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField, Switch, TextField } from '../../parts/field.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { windowOf } from '../../parts/until.ts';
+import { UntilField } from '../../parts/until-field.tsx';
 import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import css from './dialogs.module.css';
 import { DraftView } from './draft-view.tsx';
 import { ReviewRoles } from './review-roles.tsx';
-import { isHeld, type RoleDraft, turned, without } from './role-draft.ts';
+import { ending, isHeld, type RoleDraft, turned, without } from './role-draft.ts';
 
 interface ChangeRolesProps {
   readonly email: string;
   /** The application to begin with. */
   readonly app: string | undefined;
+  /** The time zone of the person, where it is known. */
+  readonly zone: string | null | undefined;
   readonly onClose: () => void;
 }
 
 /** Gives and takes roles in any number of applications; then shows what follows, and does it. */
-export function ChangeRoles({ email, app, onClose }: ChangeRolesProps) {
+export function ChangeRoles({ email, app, zone, onClose }: ChangeRolesProps) {
   const { people: words, common } = useWords();
   const rights = useRights();
   const [draft, setDraft] = useState<RoleDraft>(new Map());
@@ -63,7 +67,9 @@ export function ChangeRoles({ email, app, onClose }: ChangeRolesProps) {
         onText={setChosen}
       />
       {applications.isPending && <Loading />}
-      {shown !== '' && <RoleChoice key={shown} email={email} app={shown} draft={draft} onDraft={setDraft} />}
+      {shown !== '' && (
+        <RoleChoice key={shown} email={email} app={shown} zone={zone} draft={draft} onDraft={setDraft} />
+      )}
       <DraftView draft={draft} />
     </Dialog>
   );
@@ -72,6 +78,7 @@ export function ChangeRoles({ email, app, onClose }: ChangeRolesProps) {
 interface RoleChoiceProps {
   readonly email: string;
   readonly app: string;
+  readonly zone: string | null | undefined;
   readonly draft: RoleDraft;
   readonly onDraft: (draft: RoleDraft) => void;
 }
@@ -79,7 +86,7 @@ interface RoleChoiceProps {
 /** More roles than these get a filter. */
 const MANY = 12;
 
-function RoleChoice({ email, app, draft, onDraft }: RoleChoiceProps) {
+function RoleChoice({ email, app, zone, draft, onDraft }: RoleChoiceProps) {
   const { people: words, common } = useWords();
   const [filter, setFilter] = useState('');
   const roles = useRead('GET /api/applications/{appCode}/roles', { path: { appCode: app } });
@@ -88,7 +95,9 @@ function RoleChoice({ email, app, draft, onDraft }: RoleChoiceProps) {
   const failed = [roles, held].find(({ isError, data }) => isError && data === undefined);
   if (failed) return <Problem error={asError(failed.error)} onRetry={() => void failed.refetch()} />;
   if (roles.data === undefined || held.data === undefined) return <Loading />;
-  const codes = held.data.data.map(({ code }) => code);
+  const windows = new Map(held.data.data.map((role) => [role.code, windowOf(role)]));
+  const codes = [...windows.keys()];
+  const ends = draft.get(app)?.ends ?? {};
   const wanted = filter.toLowerCase();
   const shown = roles.data.data.filter(({ code, description }) => {
     return `${code}\n${description ?? ''}`.toLowerCase().includes(wanted);
@@ -109,13 +118,26 @@ function RoleChoice({ email, app, draft, onDraft }: RoleChoiceProps) {
       <fieldset className={css.choices}>
         <legend className="visually-hidden">{words.rolesIn(app)}</legend>
         {shown.map(({ code, description }) => (
-          <Switch
-            key={code}
-            label={<code>{code}</code>}
-            hint={description && <bdi>{description}</bdi>}
-            checked={isHeld(draft, app, code, codes)}
-            onChecked={() => onDraft(turned(draft, app, code, codes))}
-          />
+          <div key={code}>
+            <Switch
+              label={<code>{code}</code>}
+              hint={description && <bdi>{description}</bdi>}
+              checked={isHeld(draft, app, code, codes)}
+              onChecked={() => onDraft(turned(draft, app, code, codes))}
+            />
+            {isHeld(draft, app, code, codes) && (
+              <div className={css.until}>
+                <UntilField
+                  of={code}
+                  value={ends[code] === undefined ? (windows.get(code)?.endsAt ?? null) : ends[code]}
+                  onValue={(endsAt) =>
+                    onDraft(ending(draft, app, { role: code, endsAt, held: windows.get(code)?.endsAt ?? null }))
+                  }
+                  zone={zone}
+                />
+              </div>
+            )}
+          </div>
         ))}
       </fieldset>
     </>

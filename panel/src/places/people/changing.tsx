@@ -1,6 +1,8 @@
+import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { ImpactReview } from '../../parts/impact.tsx';
 import { onDemand } from '../../parts/on-demand.ts';
+import { UntilField } from '../../parts/until-field.tsx';
 import { useWords } from '../../words/words.ts';
 import { ChangeRoles } from './change-roles.tsx';
 import type { Changing, User } from './person-props.ts';
@@ -20,14 +22,15 @@ interface ChangeDialogProps {
   readonly onClose: () => void;
 }
 
-export function ChangeDialog({ email, change, onClose }: ChangeDialogProps) {
+export function ChangeDialog({ email, user, change, onClose }: ChangeDialogProps) {
+  const zone = user?.timezone;
   switch (change.kind) {
     case 'roles':
-      return <ChangeRoles email={email} app={change.app} onClose={onClose} />;
+      return <ChangeRoles email={email} app={change.app} zone={zone} onClose={onClose} />;
     case 'override':
-      return <EditOverride email={email} start={change} onClose={onClose} />;
+      return <EditOverride email={email} start={change} zone={zone} onClose={onClose} />;
     case 'seat':
-      return <ChangeSeat email={email} {...change} onClose={onClose} />;
+      return <ChangeSeat email={email} {...change} zone={zone} onClose={onClose} />;
     case 'superadmin':
       return <ChangeSuperAdmin email={email} add={change.add} onClose={onClose} />;
     case 'active':
@@ -40,10 +43,17 @@ interface Closing {
   readonly onClose: () => void;
 }
 
+interface SeatProps extends Closing {
+  readonly app: string;
+  readonly add: boolean;
+  readonly zone: string | null | undefined;
+}
+
 /** Adds or removes an administrator of an application. */
-function ChangeSeat({ email, app, add, onClose }: Closing & { app: string; add: boolean }) {
+function ChangeSeat({ email, app, add, zone, onClose }: SeatProps) {
   const { people: words } = useWords();
-  const adding = { path: { appCode: app }, body: { email } };
+  const [endsAt, setEndsAt] = useState<string | null>(null);
+  const adding = { path: { appCode: app }, body: { email, ...(endsAt === null ? {} : { endsAt }) } };
   const removing = { path: { appCode: app, email } };
   if (add) {
     return (
@@ -51,6 +61,7 @@ function ChangeSeat({ email, app, add, onClose }: Closing & { app: string; add: 
         title={words.makeAppAdminOf(email, app)}
         operation="POST /api/users/admins/apps/{appCode}"
         input={adding}
+        summary={<UntilField value={endsAt} onValue={setEndsAt} zone={zone} />}
         done={words.isAppAdmin(email, app)}
         undo={(bound) => call('DELETE /api/users/admins/apps/{appCode}/{email}', removing, bound)}
         onClose={onClose}

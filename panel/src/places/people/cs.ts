@@ -13,12 +13,19 @@ export const people: typeof en = {
   addWhy: 'Adresa tu nemusí být známá: dejte jí roli a osoba ji bude mít od prvního přihlášení.',
   open: 'Otevřít',
   show: 'Zobrazit',
-  views: { everybody: 'Všichni', active: 'Povolení', inactive: 'Neaktivní', orphans: 'Neaktivní, ale s právy' },
+  views: {
+    everybody: 'Všichni',
+    active: 'Povolení',
+    inactive: 'Neaktivní',
+    orphans: 'Neaktivní, ale s právy',
+    ending: 'Brzy končí',
+  },
   viewsWhy: {
     everybody: 'Všechny známé adresy',
     active: 'Lidé, kterým lze něco povolit',
     inactive: 'Zablokovaní zde, nebo deaktivovaní u poskytovatele identity',
     orphans: 'Neaktivní lidé, kteří stále mají roli, výjimku nebo správu: po aktivaci by je měli znovu',
+    ending: 'Lidé, kterým do 7 dnů končí role, výjimka nebo správa',
   },
   sort: 'Pořadí',
   sorts: {
@@ -84,6 +91,7 @@ export const people: typeof en = {
   nothingHappened: 'O této osobě není nic zaznamenáno.',
   refused: 'odmítnuto',
 
+  roleWindows: 'Role s koncem',
   changeRoles: 'Změnit role',
   changeRolesOf: (email) => `Role: ${email}`,
   rolesIn: (app) => `Role v aplikaci ${app}`,
@@ -98,7 +106,7 @@ export const people: typeof en = {
 
   addOverride: 'Nová výjimka',
   overrideWhy: 'Výjimka rozhoduje o jednom záznamu, ať role říkají cokoli.',
-  changeOverrideOf: (permission, record) => `Změnit ${permission} na ${record}`,
+  changeOverrideOf: (permission, record) => `Upravit ${permission} na ${record}`,
 
   block: 'Zablokovat',
   unblock: 'Odblokovat',

@@ -12,11 +12,12 @@ import css from './dialogs.module.css';
 interface EditOverrideProps {
   readonly email: string;
   readonly start: { readonly app?: string; readonly resourceType?: string; readonly resourceId?: string };
+  readonly zone: string | null | undefined;
   readonly onClose: () => void;
 }
 
 /** What is different for a person and one record, in any application where the reader may say so. */
-export function EditOverride({ email, start, onClose }: EditOverrideProps) {
+export function EditOverride({ email, start, zone, onClose }: EditOverrideProps) {
   const { people: words, common } = useWords();
   const rights = useRights();
   const [app, setApp] = useState(start.app ?? '');
@@ -33,6 +34,7 @@ export function EditOverride({ email, start, onClose }: EditOverrideProps) {
       appCode={appCode}
       entities={entities.data?.data ?? []}
       permissions={permissions.data?.data ?? []}
+      zone={zone}
       loading={failed === undefined && (entities.isPending || permissions.isPending)}
       at={{ email, type: start.resourceType ?? '', id: start.resourceId ?? '' }}
       lead={

@@ -12,12 +12,19 @@ export const people = {
   addWhy: 'An address need not be known here: give it a role, and the person has it at the first sign-in.',
   open: 'Open',
   show: 'Show',
-  views: { everybody: 'Everybody', active: 'Enabled', inactive: 'Inactive', orphans: 'Inactive, still with grants' },
+  views: {
+    everybody: 'Everybody',
+    active: 'Enabled',
+    inactive: 'Inactive',
+    orphans: 'Inactive, still with grants',
+    ending: 'Ending soon',
+  },
   viewsWhy: {
     everybody: 'All known addresses',
     active: 'People who may be allowed something',
     inactive: 'Blocked here, or deactivated at the identity provider',
     orphans: 'Inactive people who still hold a role, an override or an administration: they would regain it',
+    ending: 'People with a role, an override or an administration that ends within 7 days',
   },
   sort: 'Order',
   sorts: { none: 'First known first', email: 'By address', lastLoginAt: 'Last login first', createdAt: 'Newest first' },
@@ -79,6 +86,7 @@ export const people = {
   nothingHappened: 'Nothing is recorded about this person.',
   refused: 'refused',
 
+  roleWindows: 'Roles with an end',
   changeRoles: 'Change roles',
   changeRolesOf: (email: string) => `Roles of ${email}`,
   rolesIn: (app: string) => `Roles in ${app}`,
@@ -93,7 +101,7 @@ export const people = {
 
   addOverride: 'New override',
   overrideWhy: 'An override decides about one record, whatever the roles say.',
-  changeOverrideOf: (permission: string, record: string) => `Change ${permission} on ${record}`,
+  changeOverrideOf: (permission: string, record: string) => `Edit ${permission} on ${record}`,
 
   block: 'Block',
   unblock: 'Unblock',

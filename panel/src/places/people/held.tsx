@@ -2,6 +2,7 @@ import { useId, useState } from 'react';
 import { Link } from 'wouter';
 import { Level } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
+import { WindowBadge } from '../../parts/window-badge.tsx';
 import { useWords } from '../../words/words.ts';
 import css from './access.module.css';
 import { type ApplicationAccess, levelOf, type Override } from './access.ts';
@@ -115,6 +116,7 @@ function HeldOverride({ email, app, override, mayChange, onChange }: HeldOverrid
           <code>{permission}</code> <span className={css.soft}>{words.on}</span> <code>{record}</code>
         </span>
         <Level level={levelOf(override)} />
+        <WindowBadge {...override} />
         {mayChange && (
           <Button
             kind="quiet"

@@ -8,6 +8,8 @@ import { type Column, ExportButton, List } from '../../parts/list.tsx';
 import { Empty } from '../../parts/page.tsx';
 import { SearchField } from '../../parts/search-field.tsx';
 import { Toolbar } from '../../parts/toolbar.tsx';
+import { windowOf } from '../../parts/until.ts';
+import { WindowBadge } from '../../parts/window-badge.tsx';
 import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
@@ -34,6 +36,13 @@ export function Overrides({ email, appCode, onChange }: PersonProps & { appCode:
     },
     { title: common.permission, cell: ({ code }) => <code>{code}</code>, csv: ({ code }) => code },
     { title: common.level, width: '6rem', cell: (row) => <Level level={levelOf(row)} />, csv: levelOf },
+    {
+      title: common.window.end,
+      width: '11rem',
+      wide: true,
+      cell: (row) => <WindowBadge {...windowOf(row)} />,
+      csv: ({ endsAt }) => endsAt,
+    },
     {
       title: words.since,
       width: '8rem',

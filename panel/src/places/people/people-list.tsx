@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Item } from '../../../../src/gen/api.ts';
 import { useList, useRead } from '../../api/queries.ts';
@@ -138,9 +138,14 @@ type Filters = ReturnType<typeof useFilters<keyof typeof LIST_FILTERS>>;
 /** An application, and then who holds a role of it or to whom one of its permissions is allowed. */
 function ApplicationFilters({ values, set }: Pick<Filters, 'values' | 'set'>) {
   const { people: words, common } = useWords();
-  const { app, role, permission } = values;
+  const { app, role, permission, ending } = values;
   const path = { appCode: app };
   const applications = useRead('GET /api/applications', {});
+  const first = applications.data?.data[0]?.code;
+  // What ends soon is asked of one application.
+  useEffect(() => {
+    if (ending !== '' && app === '' && first !== undefined) set({ app: first });
+  }, [ending, app, first, set]);
   const roles = useRead('GET /api/applications/{appCode}/roles', { path }, { enabled: app !== '' });
   const permissions = useRead('GET /api/applications/{appCode}/permissions', { path }, { enabled: app !== '' });
   const codes = (listed: readonly { code: string }[] | undefined, chosen: string, none: string) => [

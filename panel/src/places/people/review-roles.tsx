@@ -10,16 +10,22 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { ImpactView } from '../../parts/impact.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { ReasonField } from '../../parts/reason-field.tsx';
+import { windowOf } from '../../parts/until.ts';
 import { useWords } from '../../words/words.ts';
 import css from './dialogs.module.css';
 import { DraftView } from './draft-view.tsx';
-import { type RoleDraft, rolesAfter } from './role-draft.ts';
+import { type RoleDraft, rolesToWrite } from './role-draft.ts';
+
+type Roles = readonly (
+  | string
+  | { readonly role: string; readonly startsAt?: string | null; readonly endsAt: string | null }
+)[];
 
 /** The set of roles to write in one application, the one that it replaces, and what follows. */
 interface Step {
   readonly app: string;
-  readonly before: readonly string[];
-  readonly after: readonly string[];
+  readonly before: Roles;
+  readonly after: Roles;
   /** Of the roles that it replaces. */
   readonly etag: string | null;
   readonly impact: Impact;
@@ -127,8 +133,11 @@ function rehearsal(email: string, draft: RoleDraft, made: readonly Step[], signa
     open.map(async ([appCode, changes]): Promise<Step> => {
       const path = { email, appCode };
       const held = await call('GET /api/users/{email}/apps/{appCode}/roles', { path }, { signal });
-      const before = held.data.map(({ code }) => code);
-      const after = rolesAfter(before, changes);
+      const before = held.data.map((role) => ({ role: role.code, ...windowOf(role) }));
+      const after = rolesToWrite(
+        held.data.map(({ code }) => code),
+        changes,
+      );
       const { etag } = held;
       const options = { signal, ifMatch: etag ?? undefined };
       const { impact } = await rehearse(SET_ROLES, { path, body: { roles: [...after] } }, options);
@@ -137,7 +146,7 @@ function rehearsal(email: string, draft: RoleDraft, made: readonly Step[], signa
   );
 }
 
-function write(email: string, appCode: string, roles: readonly string[], options: CallOptions): Promise<unknown> {
+function write(email: string, appCode: string, roles: Roles, options: CallOptions): Promise<unknown> {
   return call(SET_ROLES, { path: { email, appCode }, body: { roles: [...roles] } }, options);
 }
 

@@ -3,6 +3,8 @@
 interface RoleChanges {
   readonly add: readonly string[];
   readonly remove: readonly string[];
+  /** When roles end, by code, of what is added and of what is held; null: never. Absent: as it is. */
+  readonly ends?: Readonly<Record<string, string | null>>;
 }
 /** By application. Those without changes are left out. */
 export type RoleDraft = ReadonlyMap<string, RoleChanges>;
@@ -16,7 +18,7 @@ export function isHeld(draft: RoleDraft, app: string, role: string, held: readon
 
 /** The draft with a role turned on or off. Going back to what is held is no change. */
 export function turned(draft: RoleDraft, app: string, role: string, held: readonly string[]): RoleDraft {
-  const { add, remove } = draft.get(app) ?? NOTHING;
+  const { add, remove, ends = {} } = draft.get(app) ?? NOTHING;
   const wanted = !isHeld(draft, app, role, held);
   const without = { add: add.filter((one) => one !== role), remove: remove.filter((one) => one !== role) };
   const changes =
@@ -25,14 +27,43 @@ export function turned(draft: RoleDraft, app: string, role: string, held: readon
       : wanted
         ? { ...without, add: [...without.add, role].sort() }
         : { ...without, remove: [...without.remove, role].sort() };
+  const { [role]: _, ...others } = ends;
+  return withChanges(draft, app, { ...changes, ends: others });
+}
+
+/** The draft with another end of a role that is added or held. The end that it has already is no change. */
+export function ending(
+  draft: RoleDraft,
+  app: string,
+  { role, endsAt, held }: { role: string; endsAt: string | null; held: string | null },
+): RoleDraft {
+  const { ends = {}, ...changes } = draft.get(app) ?? NOTHING;
+  const { [role]: _, ...others } = ends;
+  return withChanges(draft, app, { ...changes, ends: endsAt === held ? others : { ...others, [role]: endsAt } });
+}
+
+function withChanges(draft: RoleDraft, app: string, { add, remove, ends = {} }: RoleChanges): RoleDraft {
   const next = new Map(draft);
-  if (changes.add.length + changes.remove.length === 0) next.delete(app);
-  else next.set(app, changes);
+  const ending = Object.keys(ends).length > 0;
+  if (add.length + remove.length === 0 && !ending) next.delete(app);
+  else next.set(app, { add, remove, ...(ending ? { ends } : {}) });
   return next;
 }
 
 export function without(draft: RoleDraft, apps: readonly string[]): RoleDraft {
   return new Map([...draft].filter(([app]) => !apps.includes(app)));
+}
+
+/** The same as the service takes it: a role without an end that was chosen keeps the window that it has. */
+export function rolesToWrite(
+  held: readonly string[],
+  changes: RoleChanges,
+): (string | { role: string; endsAt: string | null })[] {
+  const { ends = {} } = changes;
+  return rolesAfter(held, changes).map((role) => {
+    const endsAt = ends[role];
+    return endsAt === undefined ? role : { role, endsAt };
+  });
 }
 
 /** The whole set to write: what is held now with the draft's changes, so that a role given meanwhile stays. */

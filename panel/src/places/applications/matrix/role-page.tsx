@@ -8,6 +8,8 @@ import { type Column, ExportButton, Growing, List } from '../../../parts/list.ts
 import { Card, Empty } from '../../../parts/page.tsx';
 import { SearchField } from '../../../parts/search-field.tsx';
 import { Toolbar } from '../../../parts/toolbar.tsx';
+import { windowOf } from '../../../parts/until.ts';
+import { WindowBadge } from '../../../parts/window-badge.tsx';
 import { useAction } from '../../../shell/actions.ts';
 import { useWords } from '../../../words/words.ts';
 import css from '../applications.module.css';
@@ -115,11 +117,11 @@ function Holders({ appCode, role, mayEdit, chosen, onChosen, onAdd, onRemove }: 
     {
       title: common.email,
       width: 'minmax(0, 2fr)',
-      cell: ({ email, displayName, active, registered }) => (
+      cell: ({ email, displayName, active, registered, ...of }) => (
         <>
           {email} {displayName && <span className={css.soft}>{displayName}</span>}{' '}
           {!active && <Badge tone="warn">{words.inactive}</Badge>}
-          {active && !registered && <Badge>{words.unregistered}</Badge>}
+          {active && !registered && <Badge>{words.unregistered}</Badge>} <WindowBadge {...windowOf(of)} />
         </>
       ),
       csv: ({ email }) => email,

@@ -3,6 +3,9 @@ import { call } from '../../../api/call.ts';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
 import { Loading } from '../../../parts/problem.tsx';
+import type { GrantWindow } from '../../../parts/until.ts';
+import { UntilField } from '../../../parts/until-field.tsx';
+import { useWindowText } from '../../../parts/window-badge.tsx';
 import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
 import css from '../applications.module.css';
@@ -17,15 +20,21 @@ export function AddAdmin({ appCode, onClose }: { appCode: string; onClose: () =>
   const { applications, common } = useWords();
   const words = applications.overview;
   const [email, setEmail] = useState('');
+  const [endsAt, setEndsAt] = useState<string | null>(null);
   const [reviewing, setReviewing] = useState(false);
+  const said = useWindowText();
   const address = email.trim().toLowerCase();
   if (reviewing) {
     return (
       <ImpactReview
         title={words.addAdminTitle}
         operation={ADD}
-        input={{ path: { appCode }, body: { email: address } }}
-        summary={<p>{address}</p>}
+        input={{ path: { appCode }, body: { email: address, ...(endsAt === null ? {} : { endsAt }) } }}
+        summary={
+          <p>
+            {address} {said({ startsAt: null, endsAt })}
+          </p>
+        }
         done={words.adminAdded(address)}
         undo={(bound) => call(REMOVE, { path: { appCode, email: address } }, bound)}
         refreshes={REFRESHED}
@@ -47,12 +56,21 @@ export function AddAdmin({ appCode, onClose }: { appCode: string; onClose: () =>
       <Suspense fallback={<Loading rows={1} />}>
         <PersonField value={email} onText={setEmail} autoFocus />
       </Suspense>
+      <UntilField value={endsAt} onValue={setEndsAt} />
       <p className={css.soft}>{words.adminsLead}</p>
     </Dialog>
   );
 }
 
-export function RemoveAdmin({ appCode, email, onClose }: { appCode: string; email: string; onClose: () => void }) {
+interface RemoveAdminProps {
+  readonly appCode: string;
+  readonly email: string;
+  /** For Undo. */
+  readonly window: GrantWindow;
+  readonly onClose: () => void;
+}
+
+export function RemoveAdmin({ appCode, email, window, onClose }: RemoveAdminProps) {
   const words = useWords().applications.overview;
   const rights = useRights();
   const own = email === rights.email && !rights.isSuperAdmin;
@@ -70,7 +88,7 @@ export function RemoveAdmin({ appCode, email, onClose }: { appCode: string; emai
       confirm={words.removeAdmin(email)}
       danger
       done={words.adminRemoved(email)}
-      {...(own ? {} : { undo: (bound) => call(ADD, { path: { appCode }, body: { email } }, bound) })}
+      {...(own ? {} : { undo: (bound) => call(ADD, { path: { appCode }, body: { email, ...window } }, bound) })}
       refreshes={REFRESHED}
       onClose={onClose}
     />

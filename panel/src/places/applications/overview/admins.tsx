@@ -7,6 +7,8 @@ import { Button } from '../../../parts/button.tsx';
 import { Growing } from '../../../parts/list.tsx';
 import { Card } from '../../../parts/page.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
+import { type GrantWindow, windowOf } from '../../../parts/until.ts';
+import { WindowBadge } from '../../../parts/window-badge.tsx';
 import { useWords } from '../../../words/words.ts';
 import css from '../applications.module.css';
 
@@ -18,7 +20,7 @@ export function Admins({ appCode, mayEdit }: { appCode: string; mayEdit: boolean
   const words = useWords().applications.overview;
   const admins = useRead('GET /api/users/admins/apps/{appCode}', { path: { appCode } });
   const [adding, setAdding] = useState(false);
-  const [removing, setRemoving] = useState<string | null>(null);
+  const [removing, setRemoving] = useState<{ email: string; window: GrantWindow } | null>(null);
   const { common } = useWords();
   return (
     <Card title={words.admins} actions={mayEdit && <Button onClick={() => setAdding(true)}>{common.add}</Button>}>
@@ -29,16 +31,21 @@ export function Admins({ appCode, mayEdit }: { appCode: string; mayEdit: boolean
       <ul className={css.plain}>
         <Growing
           items={admins.data?.data ?? []}
-          draw={({ email, createdAt }) => (
+          draw={({ email, createdAt, ...of }) => (
             <li key={email}>
               <span>
                 <Link href={`/people/${encodeURIComponent(email)}`}>{email}</Link>{' '}
                 <span className={css.soft}>
                   <Time iso={createdAt} />
-                </span>
+                </span>{' '}
+                <WindowBadge {...windowOf(of)} />
               </span>
               {mayEdit && (
-                <Button kind="quiet" aria-label={words.removeAdmin(email)} onClick={() => setRemoving(email)}>
+                <Button
+                  kind="quiet"
+                  aria-label={words.removeAdmin(email)}
+                  onClick={() => setRemoving({ email, window: windowOf(of) })}
+                >
                   {common.remove}
                 </Button>
               )}
@@ -48,7 +55,7 @@ export function Admins({ appCode, mayEdit }: { appCode: string; mayEdit: boolean
       </ul>
       <Suspense fallback={null}>
         {adding && <AddAdmin appCode={appCode} onClose={() => setAdding(false)} />}
-        {removing !== null && <RemoveAdmin appCode={appCode} email={removing} onClose={() => setRemoving(null)} />}
+        {removing !== null && <RemoveAdmin appCode={appCode} {...removing} onClose={() => setRemoving(null)} />}
       </Suspense>
     </Card>
   );

@@ -5,13 +5,14 @@ import { type Answer, type CallOptions, call, rehearse } from '../../../api/call
 import { Dialog } from '../../../parts/dialog.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
 import { PeopleField, usePasted } from '../../../parts/people-field.tsx';
+import { useWindowText } from '../../../parts/window-badge.tsx';
 import { PANEL_APP } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../view-props.ts';
 import { givenIn, manifestOf } from './assignments.ts';
 import css from './people.module.css';
-import { type Role, RoleChoice } from './role-choice.tsx';
+import { type Ends, type Role, RoleChoice } from './role-choice.tsx';
 
 interface AddPeopleProps {
   readonly application: ViewProps['application'];
@@ -32,16 +33,24 @@ export function AddPeople({ application, roles, emails: first, onClose, onDone }
   const { isSuperAdmin } = useRights();
   const [text, setText] = useState(first.join('\n'));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [ends, setEnds] = useState<Ends>(new Map());
   const [reviewing, setReviewing] = useState(false);
   const { emails, names, fault } = usePasted(text);
   // A manifest of `auth` is for SuperAdmins.
   const one = application.code === PANEL_APP && !isSuperAdmin;
+  // Several roles go by a manifest, which keeps no ends.
+  const timed = [...chosen].some((code) => (ends.get(code) ?? null) !== null);
+  const disabledBy = (people: number, given: number, until: boolean): string | false => {
+    if (people === 0) return common.missing.address;
+    if (given === 0) return words.chooseRole;
+    return given > 1 && until && words.oneEnd;
+  };
   if (reviewing) {
-    const given = { application, roles: roles.filter(({ code }) => chosen.has(code)), emails, names };
+    const given = { application, roles: roles.filter(({ code }) => chosen.has(code)), emails, names, ends };
     return (
       <ReviewAdding
         {...given}
-        one={one}
+        one={one || timed}
         onClose={() => setReviewing(false)}
         onDone={() => {
           onDone();
@@ -57,14 +66,21 @@ export function AddPeople({ application, roles, emails: first, onClose, onDone }
       onClose={onClose}
       act={{
         label: common.review,
-        disabled: fault ?? (emails.length === 0 ? common.missing.address : chosen.size === 0 && words.chooseRole),
+        disabled: fault ?? disabledBy(emails.length, chosen.size, timed),
         onAct: () => setReviewing(true),
       }}
     >
       <p className={css.soft}>{words.addLead}</p>
       <PeopleField label={words.addresses} value={text} autoFocus onText={setText} />
       <h3>{words.roles}</h3>
-      <RoleChoice roles={roles} chosen={chosen} onChosen={setChosen} one={one} />
+      <RoleChoice
+        roles={roles}
+        chosen={chosen}
+        onChosen={setChosen}
+        one={one}
+        ends={ends}
+        onEnd={(code, endsAt) => setEnds(new Map(ends).set(code, endsAt))}
+      />
       {one && <p className={css.soft}>{words.oneRole}</p>}
     </Dialog>
   );
@@ -73,15 +89,18 @@ export function AddPeople({ application, roles, emails: first, onClose, onDone }
 interface ReviewProps extends Omit<AddPeopleProps, 'emails'> {
   readonly emails: readonly string[];
   readonly names: ReadonlyMap<string, string>;
+  readonly ends: Ends;
   readonly one: boolean;
 }
 
-function ReviewAdding({ application, roles, emails, names, one, onClose, onDone }: ReviewProps) {
+function ReviewAdding({ application, roles, emails, names, ends, one, onClose, onDone }: ReviewProps) {
   const { people: words } = useWords().applications;
+  const text = useWindowText();
+  const said = (endsAt: string | null) => text({ startsAt: null, endsAt });
   const { code: appCode } = application;
   const summary = (
     <div className={css.summary}>
-      <p>{roles.map(({ code }) => code).join(', ')}</p>
+      <p>{roles.map(({ code }) => withEnd(code, said(ends.get(code) ?? null))).join(', ')}</p>
       <ul>
         {emails.map((email) => (
           <li key={email}>
@@ -101,7 +120,10 @@ function ReviewAdding({ application, roles, emails, names, one, onClose, onDone 
       <ImpactReview
         {...shared}
         operation={CHANGE_HOLDERS}
-        input={{ path: { appCode, roleId }, body: { add: [...emails] } }}
+        input={{
+          path: { appCode, roleId },
+          body: { add: emails.map((email) => holderWith(email, ends.get(role.code))) },
+        }}
         done={words.added(emails.length)}
       />
     );
@@ -125,4 +147,13 @@ function ReviewAdding({ application, roles, emails, names, one, onClose, onDone 
       undo={undo}
     />
   );
+}
+
+function withEnd(code: string, until: string): string {
+  return until === '' ? code : `${code} ${until}`;
+}
+
+/** Without an end that was chosen somebody who holds the role already keeps theirs. */
+function holderWith(email: string, endsAt: string | null | undefined): string | { email: string; endsAt: string } {
+  return endsAt == null ? email : { email, endsAt };
 }

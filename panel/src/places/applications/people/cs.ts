@@ -31,6 +31,7 @@ export const people: typeof en = {
   holders: (n) => count(n, { one: `${n} držitel`, few: `${n} držitelé`, other: `${n} držitelů` }),
   chooseRole: 'Zvolte roli.',
   oneRole: 'V této aplikaci se uděluje jedna role najednou.',
+  oneEnd: 'Role s koncem se uděluje sama: vyberte jednu roli, nebo žádný konec.',
   addTitle: (n) => count(n, { one: `Přidat ${n} osobu`, few: `Přidat ${n} osoby`, other: `Přidat ${n} osob` }),
   added: (n) => count(n, { one: `Udělena ${n} role.`, few: `Uděleny ${n} role.`, other: `Uděleno ${n} rolí.` }),
   adding: (people, roles) => `${people}: ${roles}`,

@@ -30,6 +30,7 @@ export const people = {
   holders: (n: number) => count(n, { one: `${n} holder`, other: `${n} holders` }),
   chooseRole: 'Choose a role.',
   oneRole: 'In this application one role is given at a time.',
+  oneEnd: 'A role with an end is given by itself: choose one role, or no end.',
   addTitle: (n: number) => count(n, { one: `Add ${n} person`, other: `Add ${n} people` }),
   added: (n: number) => count(n, { one: `${n} role given.`, other: `${n} roles given.` }),
   adding: (people: string, roles: string) => `${people}: ${roles}`,

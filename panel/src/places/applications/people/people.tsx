@@ -3,14 +3,17 @@ import type { Item } from '../../../../../src/gen/api.ts';
 import { useList, useRead } from '../../../api/queries.ts';
 import { Badge, Time } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
+import { EndFilter } from '../../../parts/end-filter.tsx';
 import { SelectField } from '../../../parts/field.tsx';
 import { useFilters } from '../../../parts/filters.ts';
 import { type Column, ExportButton, List } from '../../../parts/list.tsx';
 import { Empty } from '../../../parts/page.tsx';
 import { SearchField } from '../../../parts/search-field.tsx';
 import { Toolbar } from '../../../parts/toolbar.tsx';
+import { WindowBadge } from '../../../parts/window-badge.tsx';
 import { useAction } from '../../../shell/actions.ts';
 import { useWords } from '../../../words/words.ts';
+import { daysOf } from '../../people/list-query.ts';
 import type { ViewProps } from '../view-props.ts';
 import { AddPeople } from './add-people.tsx';
 import { withKey } from './chosen.ts';
@@ -21,19 +24,21 @@ import { TakeRole } from './take-role.tsx';
 type Person = Item<'GET /api/users'>;
 
 /** Filters, and in `edit` whose roles are being changed. */
-const FILTERS = { q: '', role: '', permission: '', sort: '', edit: '' };
+const FILTERS = { q: '', role: '', permission: '', ending: '', sort: '', edit: '' };
 
 /** Everybody in the application: with a role, an override, a seat or a sign-in. */
 export default function People({ appCode, application, mayEdit }: ViewProps) {
   const { applications, common } = useWords();
   const words = applications.people;
   const { values, set } = useFilters(FILTERS);
-  const { q, role, permission } = values;
+  const { q, role, permission, ending } = values;
   const sort = sortOf(values.sort);
   const wanted = role.split(',').filter((code) => code !== '');
   const roles = useRead('GET /api/applications/{appCode}/roles', { path: { appCode } });
   const permissions = useRead('GET /api/applications/{appCode}/permissions', { path: { appCode } });
-  const listed = useList('GET /api/users', { query: { appCode, q, role, permission, sort } });
+  const listed = useList('GET /api/users', {
+    query: { appCode, q, role, permission, endingWithinDays: daysOf(ending), sort },
+  });
   const [chosen, setChosen] = useState<ReadonlySet<string | number>>(new Set());
   const [adding, setAdding] = useState<readonly string[] | null>(null);
   const [taking, setTaking] = useState(false);
@@ -60,6 +65,7 @@ export default function People({ appCode, application, mayEdit }: ViewProps) {
           ]}
           onText={(text) => set({ permission: text })}
         />
+        <EndFilter value={ending} onText={(text) => set({ ending: text })} />
         <SelectField
           bare
           label={words.sort}
@@ -90,7 +96,7 @@ export default function People({ appCode, application, mayEdit }: ViewProps) {
         columns={columns}
         keyOf={({ email }) => email}
         href={({ email }) => `/people/${encodeURIComponent(email)}`}
-        empty={<Empty title={q + role + permission === '' ? words.empty : common.noMatch} />}
+        empty={<Empty title={q + role + permission + ending === '' ? words.empty : common.noMatch} />}
         {...(mayEdit ? { chosen, onChoose: (key, on) => setChosen(withKey(chosen, key, on)) } : {})}
       />
       {adding !== null && (
@@ -191,12 +197,17 @@ function columnsOf(
     },
     {
       title: words.roles,
-      cell: ({ email, roles = [] }) => (
+      cell: ({ email, roles = [], roleWindows = [] }) => (
         <span className={css.held}>
           {roles.slice(0, CHIPS).map((code) => (
             <Badge key={code} title={code}>
               {code}
             </Badge>
+          ))}
+          {roleWindows.slice(0, CHIPS).map(({ code, ...window }) => (
+            <span key={code} className={css.window}>
+              {code} <WindowBadge {...window} />
+            </span>
           ))}
           {roles.length > CHIPS && <Badge title={roles.slice(CHIPS).join(', ')}>+{roles.length - CHIPS}</Badge>}
           {onEdit !== null && (

@@ -8,6 +8,8 @@ import { SelectField, TextField } from '../../../parts/field.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
 import { PersonField } from '../../../parts/person-field.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
+import { UntilField } from '../../../parts/until-field.tsx';
+import { useWindowText } from '../../../parts/window-badge.tsx';
 import { useWords } from '../../../words/words.ts';
 import {
   type Choice,
@@ -17,6 +19,7 @@ import {
   choicesOf,
   isAddress,
   permissionsOf,
+  windowsOf,
   wishesOf,
 } from './choices.ts';
 import { RecordField } from './record-field.tsx';
@@ -38,6 +41,8 @@ interface OverrideEditorProps {
   readonly at: Place;
   /** What stands first where the person is already known, instead of the field for the person. */
   readonly lead?: ReactNode;
+  /** The time zone of the person, where it is known. */
+  readonly zone?: string | null | undefined;
   readonly loading?: boolean;
   /** The first changes of the draft, as `permission:choice` with commas between. */
   readonly wish?: string;
@@ -47,7 +52,7 @@ interface OverrideEditorProps {
 
 /** One person, one record, and what is different for them. */
 export function OverrideEditor(props: OverrideEditorProps) {
-  const { appCode, entities, permissions, at, lead, loading = false, wish = '', onAt, onClose } = props;
+  const { appCode, entities, permissions, at, lead, zone, loading = false, wish = '', onAt, onClose } = props;
   const { applications, common } = useWords();
   const words = applications.records;
   const [place, setPlace] = useState<Place>(at);
@@ -58,17 +63,26 @@ export function OverrideEditor(props: OverrideEditorProps) {
   const path = { email: email.trim().toLowerCase(), appCode, resourceType: type, resourceId: id.trim() };
   const held = useRead(READ, { path }, { enabled: whole });
   const [draft, setDraft] = useState<Choices>(() => wishesOf(wish));
+  /** Ends that were chosen, by permission. */
+  const [ends, setEnds] = useState<Readonly<Record<string, string | null>>>({});
   const [reviewing, setReviewing] = useState(false);
+  const said = useWindowText();
   // Another application has other records and permissions: nothing of the draft is about it.
   const [of, setOf] = useState(appCode);
   if (of !== appCode) {
     setOf(appCode);
     setPlace({ email, type: '', id: '' });
     setDraft({});
+    setEnds({});
   }
   const now = choicesOf(held.data?.data.permissions ?? []);
   const after = { ...now, ...draft };
-  const changes = changesOf(now, after);
+  const windows = windowsOf(held.data?.data.permissions ?? []);
+  const endOf = (permission: string) => ends[permission] ?? null;
+  const moved = Object.keys(ends).filter(
+    (permission) => (after[permission] ?? '') !== '' && ends[permission] !== (windows[permission]?.endsAt ?? null),
+  );
+  const changes = changesOf(now, after, moved);
   const move = (to: Partial<Place>): void => {
     const next = { ...place, type, ...to };
     setPlace(next);
@@ -87,25 +101,31 @@ export function OverrideEditor(props: OverrideEditorProps) {
     const level = otherwise.get(permission);
     return level === undefined ? words.noOverride : words.asRolesSay(common.levels[level ?? 'none']);
   };
+  const windowAfter = (permission: string) => ({
+    startsAt: windows[permission]?.startsAt ?? null,
+    endsAt: moved.includes(permission) ? endOf(permission) : (windows[permission]?.endsAt ?? null),
+  });
   const moves = (
     <ul className={css.moves}>
       {changes.map(({ permission, from, to }) => (
         <li key={permission}>
-          <code>{permission}</code> {words.replaces(shown(from, permission), shown(to, permission))}
+          <code>{permission}</code> {words.replaces(shown(from, permission), shown(to, permission))}{' '}
+          {to !== '' && moved.includes(permission) && (said(windowAfter(permission)) || common.window.never)}
         </li>
       ))}
     </ul>
   );
+  const written = Object.fromEntries(moved.map((permission) => [permission, { endsAt: endOf(permission) }]));
   if (reviewing) {
     return (
       <ImpactReview
         title={`${words.editOf(path.email)}: ${type} ${path.resourceId}`}
         operation={WRITE}
-        input={{ path, body: { permissions: permissionsOf(after) } }}
+        input={{ path, body: { permissions: permissionsOf(after, written) } }}
         ifMatch={held.data?.etag ?? undefined}
         summary={moves}
         done={words.saved}
-        undo={(bound) => call(WRITE, { path, body: { permissions: permissionsOf(now) } }, bound)}
+        undo={(bound) => call(WRITE, { path, body: { permissions: permissionsOf(now, windows) } }, bound)}
         onClose={() => {
           setReviewing(false);
           void held.refetch();
@@ -178,6 +198,14 @@ export function OverrideEditor(props: OverrideEditorProps) {
                 options={choicesFor(of).map((choice) => [choice, shown(choice, code)] as const)}
                 onText={(choice) => setDraft({ ...draft, [code]: choice as Choice })}
               />
+              {(after[code] ?? '') !== '' && (
+                <UntilField
+                  of={code}
+                  value={windowAfter(code).endsAt}
+                  onValue={(endsAt) => setEnds({ ...ends, [code]: endsAt })}
+                  zone={zone}
+                />
+              )}
             </div>
           ))}
         </div>

@@ -7,6 +7,7 @@ import { isStale } from '../../../api/error.ts';
 import { useList, useRead } from '../../../api/queries.ts';
 import { Badge, Level, Time } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
+import { EndFilter } from '../../../parts/end-filter.tsx';
 import { SelectField } from '../../../parts/field.tsx';
 import { useFilters } from '../../../parts/filters.ts';
 import { ImpactReview } from '../../../parts/impact.tsx';
@@ -14,9 +15,12 @@ import { type Column, ExportButton, List } from '../../../parts/list.tsx';
 import { Empty } from '../../../parts/page.tsx';
 import { SearchField } from '../../../parts/search-field.tsx';
 import { Toolbar } from '../../../parts/toolbar.tsx';
+import { windowOf } from '../../../parts/until.ts';
+import { WindowBadge } from '../../../parts/window-badge.tsx';
 import { useAction } from '../../../shell/actions.ts';
 import { useWords } from '../../../words/words.ts';
 import { askPath } from '../../people/address.ts';
+import { daysOf } from '../../people/list-query.ts';
 import { withKey } from '../people/chosen.ts';
 import type { ViewProps } from '../view-props.ts';
 import { choiceOf, isAddress, permissionsOf } from './choices.ts';
@@ -26,7 +30,18 @@ import css from './records.module.css';
 type Override = Item<'GET /api/applications/{appCode}/overrides'>;
 
 /** Filters; and the person, the record and the wish of the override that is being edited. */
-const FILTERS = { email: '', type: '', id: '', permission: '', edit: '', of: '', rt: '', rid: '', want: '' };
+const FILTERS = {
+  email: '',
+  type: '',
+  id: '',
+  permission: '',
+  ending: '',
+  edit: '',
+  of: '',
+  rt: '',
+  rid: '',
+  want: '',
+};
 /** The service deletes so many at once. */
 const LIMIT = 1000;
 
@@ -44,10 +59,16 @@ export function Overrides({ appCode, mayEdit, record }: OverridesProps) {
   const entities = useRead('GET /api/applications/{appCode}/entities', { path });
   const permissions = useRead('GET /api/applications/{appCode}/permissions', { path });
   const { type, id } = record ?? values;
-  const { email, permission } = values;
+  const { email, permission, ending } = values;
   // The service compares whole addresses; the beginning of one narrows what is listed so far.
   const whole = isAddress(email);
-  const query = { resourceType: type, resourceId: type === '' ? '' : id, email: whole ? email.trim() : '', permission };
+  const query = {
+    resourceType: type,
+    resourceId: type === '' ? '' : id,
+    email: whole ? email.trim() : '',
+    permission,
+    endingWithinDays: daysOf(ending),
+  };
   const all = useList('GET /api/applications/{appCode}/overrides', { path, query });
   const typed = email.trim().toLowerCase();
   const listed = whole ? all : { ...all, items: all.items.filter((item) => item.email.includes(typed)) };
@@ -88,6 +109,7 @@ export function Overrides({ appCode, mayEdit, record }: OverridesProps) {
           ]}
           onText={(text) => set({ permission: text })}
         />
+        <EndFilter value={ending} onText={(text) => set({ ending: text })} />
         <ExportButton name={`${appCode}-overrides`} items={listed.items} columns={columns} />
         {mayEdit && (
           <Button kind="primary" onClick={() => open()}>
@@ -116,7 +138,7 @@ export function Overrides({ appCode, mayEdit, record }: OverridesProps) {
         listed={listed}
         columns={columns}
         keyOf={keyOf}
-        empty={<Empty title={email + type + permission === '' ? words.overridesEmpty : common.noMatch} />}
+        empty={<Empty title={email + type + permission + ending === '' ? words.overridesEmpty : common.noMatch} />}
         {...(mayEdit ? { chosen, onChoose: (key, on) => setChosen(withKey(chosen, key, on)) } : {})}
       />
       {deleting && (
@@ -171,7 +193,8 @@ function columnsOf(
         <>
           <Link href={`/people/${encodeURIComponent(email)}`}>{email}</Link>
           <span className={css.below}>
-            {withRecord && recordLink(of)} <code>{permission}</code> {askLink({ email, permission, ...of })}
+            {withRecord && recordLink(of)} <code>{permission}</code> {askLink({ email, permission, ...of })}{' '}
+            <WindowBadge {...windowOf(of)} />
           </span>
         </>
       ),
@@ -205,6 +228,13 @@ function columnsOf(
       cell: ({ createdAt }) => <Time iso={createdAt} />,
       csv: ({ createdAt }) => createdAt,
       width: '9.5rem',
+      wide: true,
+    },
+    {
+      title: common.window.end,
+      cell: (item) => <WindowBadge {...windowOf(item)} />,
+      csv: ({ endsAt }) => endsAt,
+      width: '11rem',
       wide: true,
     },
     {
@@ -262,7 +292,8 @@ async function restore(
     const { data, etag } = await call(`GET ${operation}`, { path });
     const kept = Object.fromEntries(data.permissions.map((override) => [override.code, choiceOf(override)]));
     const back = Object.fromEntries(overrides.map((override) => [override.permission, choiceOf(override)]));
-    const body = { permissions: permissionsOf({ ...back, ...kept }) };
+    const windows = Object.fromEntries(overrides.map((override) => [override.permission, windowOf(override)]));
+    const body = { permissions: permissionsOf({ ...back, ...kept }, without(windows, Object.keys(kept))) };
     const options = bounds.get(email) ?? bound;
     try {
       const answer = await call(`PUT ${operation}`, { path, body }, { ...options, ifMatch: etag ?? undefined });
@@ -273,4 +304,8 @@ async function restore(
     }
   }
   if (stale.length > 0) throw stale.length === places.size ? stale[0] : new Error(partly);
+}
+
+function without<T>(record: Readonly<Record<string, T>>, names: readonly string[]): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
 }
