@@ -177,6 +177,19 @@ describe.each(KINDS)('people are told that a grant ends soon (%s)', (kind) => {
     expect(await inboxOf(email)).toEqual([]);
   });
 
+  test('a role given until an instant is over in the audit soon after it, by the hand of the system', async () => {
+    const email = await person();
+    const endsAt = new Date(Date.now() + 1500).toISOString();
+    const given = await root.post(`/api/users/${email}/apps/shop/roles`, { role: 'reader', endsAt });
+    expect([given.status, given.body.data.endsAt]).toEqual([201, endsAt]);
+    const audits = async (): Promise<{ at: string; actor: string; before: object }[]> =>
+      (await root.get(`/api/applications/shop/audit?action=assignment.ended&subject=${email}`)).body.data;
+    const [ended] = await until(audits, ({ length }) => length > 0);
+    expect(ended).toMatchObject({ actor: 'system', before: { role: 'reader', startsAt: null, endsAt } });
+    expect(Date.parse(ended?.at ?? '')).toBeGreaterThanOrEqual(Date.parse(endsAt));
+    expect((await root.send('DELETE', `/api/users/${email}/apps/shop/roles/reader`)).status).toBe(404);
+  });
+
   test('what is taken away before is not told', async () => {
     const email = await person();
     await write(usher.app.database, async ({ kysely }) => {
