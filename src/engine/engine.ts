@@ -15,7 +15,7 @@ import type { FactServer } from './fact-server.ts';
 import type { Facts } from './facts.ts';
 import type { Follower } from './follower.ts';
 import { decidedBy, type GroundsFinder, holdFacts, type KeptQuestion } from './grounds.ts';
-import { usable } from './instants.ts';
+import { hasBound, usable } from './instants.ts';
 import { Lists } from './lists.ts';
 import type { Loader } from './loader.ts';
 import type { AskOptions, EngineOptions } from './options.ts';
@@ -175,7 +175,7 @@ export class Engine {
     kept.held = grounds === null ? null : holdFacts(question, grounds);
     return grounds === null || kept.held === null
       ? null
-      : this.#decide(questionKey(question), question.permission, grounds);
+      : this.#decide(hasBound(grounds) ? null : questionKey(question), question.permission, grounds);
   }
 
   /** The second half, where `recall` returned null. `key` is that of the question. */
@@ -374,7 +374,7 @@ export class Engine {
     return this.#facts.bytes;
   }
 
-  #decide(key: QuestionKey, permission: string, grounds: DecisionFacts): Decision {
+  #decide(key: QuestionKey | null, permission: string, grounds: DecisionFacts): Decision {
     const { policy, person, member, overrides } = grounds;
     const decision = evaluate(
       person.value,
@@ -383,7 +383,7 @@ export class Engine {
       overrides === null ? null : overrides.value.levels,
     );
     this.counters.decisionMisses++;
-    this.#decisions.put(key, decision, grounds);
+    if (key !== null) this.#decisions.put(key, decision, grounds);
     return decision;
   }
 

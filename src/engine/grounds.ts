@@ -5,7 +5,7 @@ import type { DecisionFacts } from './decisions.ts';
 import { evaluate, type PolicyPermission } from './evaluate.ts';
 import type { Fact } from './fact.ts';
 import { type Facts, type ResourceOverrides, wasReadBefore } from './facts.ts';
-import { holdTogether, usable } from './instants.ts';
+import { hasBound, holdTogether, usable } from './instants.ts';
 import type { Loader } from './loader.ts';
 import type { Policy } from './policy.ts';
 import type { Decision, Question, Subject } from './types.ts';
@@ -99,7 +99,7 @@ export class GroundsFinder {
     if (hasExpired(policy, now, asked) || hasExpired(person, now, asked) || hasExpired(member, now, asked))
       return false;
     if (overrides !== null && hasExpired(overrides, now, asked)) return false;
-    if (person.bound !== null || member.bound !== null || (overrides !== null && overrides.bound !== null)) {
+    if (hasBound(facts)) {
       if (!this.holdTogether(facts, now, asked)) {
         this.#counters.boundariesPassed++;
         return false;

@@ -41,6 +41,17 @@ export function holdTogether(
   );
 }
 
+/** Whether one of them changes by itself, so that nothing made of them is kept. */
+export function hasBound({
+  person,
+  member,
+  overrides,
+}: Record<'person' | 'member', Bounded> & { overrides: Bounded | null }): boolean {
+  return person.bound !== null || member.bound !== null || (overrides !== null && overrides.bound !== null);
+}
+
+type Bounded = Pick<Fact<unknown>, 'bound'>;
+
 function holdsAt({ bound }: Fact<unknown>, instant: number): boolean {
   return bound === null || bound.ends > instant;
 }
