@@ -202,6 +202,20 @@ describe('grants that begin and end', () => {
   });
 });
 
+test('a decision of a batch is made anew where its grant ended while the rest was read', async () => {
+  const { engine, source, clock } = await timed(reader({ endsAt: 500 }));
+  await engine.check(ask());
+  source.held = true;
+  const batch = engine.batch([ask(), ask({ email: BOB })]);
+  await settled();
+  clock.time += 500;
+  source.held = false;
+  const reading = source.of('members').length;
+  await source.of('members').at(-1)?.deliver();
+  expect((await batch).decisions.map(({ granted }) => granted)).toEqual([false, false]);
+  expect(source.of('members')).toHaveLength(reading + 1);
+});
+
 describe('facts with a boundary for other engines', () => {
   test('say what is left when the question arrives', async () => {
     const { engine, source, clock } = await timed(reader({ endsAt: 2000 }));

@@ -1,4 +1,5 @@
 import { AHEAD } from './ahead.ts';
+import { BOUNDARIES } from './boundaries.ts';
 import { CREDENTIALS, DOORS } from './doors.ts';
 import { DRY_RUNS } from './dry-runs.ts';
 import { EARLY_RELEASE } from './early-release.ts';
@@ -29,6 +30,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...EDGES,
   ...REPLICAS,
   ...AHEAD,
+  ...BOUNDARIES,
   ...EARLY_RELEASE,
   ...CREDENTIALS,
   ...GUARDS,
