@@ -205,6 +205,7 @@ describe('grants that begin and end', () => {
 test('a decision of a batch is made anew where its grant ended while the rest was read', async () => {
   const { engine, source, clock } = await timed(reader({ endsAt: 500 }));
   await engine.check(ask());
+  clock.time += 1;
   source.held = true;
   const batch = engine.batch([ask(), ask({ email: BOB })]);
   await settled();
