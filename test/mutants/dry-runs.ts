@@ -70,8 +70,8 @@ export const DRY_RUNS: readonly Mutant[] = [
   mutant(
     'omitted changes are not reported',
     'administration/impact.ts',
-    'truncated: counts.gained + counts.lost > changes.length',
-    'truncated: counts.gained + counts.lost > MAX_LISTED + 1',
+    'const truncated = counts.gained + counts.lost > changes.length;',
+    'const truncated = counts.gained + counts.lost > MAX_LISTED + 1;',
     'catalog/dry-run-answers',
   ),
   mutant(
