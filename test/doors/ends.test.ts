@@ -112,14 +112,19 @@ interface Answer {
   readonly allowed: boolean;
 }
 
-/** Asks each door again and again until `until`. What is refused is told by `refused`. */
-async function askAll(email: string, until: number, refused: (error: unknown) => void): Promise<Answer[]> {
+/** Asks each door again and again until `until`, and at least twice after `instant`. What is refused is told by `refused`. */
+async function askAll(
+  email: string,
+  { instant, until }: { instant: number; until: number },
+  refused: (error: unknown) => void,
+): Promise<Answer[]> {
   const answers: Answer[] = [];
   const question = { email, app: APP, permission: 'read', ...RECORD };
   await Promise.all(
     doors.map(async (door) => {
-      while (Date.now() < until) {
+      for (let after = 0; Date.now() < until || after < 2; ) {
         const from = Date.now();
+        if (from > instant) after++;
         try {
           const { said } = await door.ask(question, ['read'], null);
           const allowed = said.find(({ permission }) => permission === 'read')?.allowed === true;
@@ -140,7 +145,7 @@ describe.each(Object.entries(GRANTS))('a %s', (name, grant) => {
     const endsAt = Date.now() + 1500;
     await change(grant(email, { endsAt }));
     const refused: unknown[] = [];
-    const asking = askAll(email, endsAt + 500, (error) => refused.push(error));
+    const asking = askAll(email, { instant: endsAt, until: endsAt + 500 }, (error) => refused.push(error));
     // The loop stands still over the end, as under a great garbage collection.
     await pause(endsAt - 200 - Date.now());
     for (const end = performance.now() + 400; performance.now() < end; );
@@ -150,7 +155,7 @@ describe.each(Object.entries(GRANTS))('a %s', (name, grant) => {
     expect(answers.filter(({ to, allowed }) => !allowed && to < endsAt)).toEqual([]);
     expect(new Set(answers.map(({ door }) => door)).size).toBe(doors.length);
     expect(answers.filter(({ from }) => from > endsAt).length).toBeGreaterThan(doors.length);
-    expect(answers.filter(({ allowed }) => allowed).length).toBeGreaterThan(10 * doors.length);
+    expect(answers.filter(({ allowed }) => allowed).length).toBeGreaterThan(doors.length);
   });
 
   test('that begins allows nothing that is answered before, and everything that is asked after', async () => {
@@ -158,7 +163,7 @@ describe.each(Object.entries(GRANTS))('a %s', (name, grant) => {
     const startsAt = Date.now() + 800;
     await change(grant(email, { startsAt }));
     const refused: unknown[] = [];
-    const answers = await askAll(email, startsAt + 400, (error) => refused.push(error));
+    const answers = await askAll(email, { instant: startsAt, until: startsAt + 400 }, (error) => refused.push(error));
     expect(refused).toEqual([]);
     expect(answers.filter(({ to, allowed }) => allowed && to < startsAt)).toEqual([]);
     expect(answers.filter(({ from, allowed }) => !allowed && from > startsAt)).toEqual([]);
