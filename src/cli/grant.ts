@@ -9,24 +9,42 @@ export function defineGrant(program: Command, context: Context): void {
   const command = addServiceOptions(program.command('grant <email> <app> <role>'))
     .summary('give a person a role')
     .description(
-      'Gives a person one role in an application and keeps their other roles. Changes nothing when they hold it already. The person need not have signed in before.',
+      'Gives a person one role in an application and keeps their other roles. When they hold it already, only a time that is given changes: without --from and --until it stays, and `none` clears it. The person need not have signed in before.',
     )
+    .option('--from <time>', 'from when the role counts: ISO 8601 with a zone, or none')
+    .option('--until <time>', 'from when on it no longer counts: ISO 8601 with a zone, or none')
     .addOption(reasonOption())
-    .action(async (email: string, app: string, role: string, _: ServiceOptions, self: Command) => {
-      const options = self.optsWithGlobals<ServiceOptions>();
+    .action(async (email: string, app: string, role: string, _: GrantOptions, self: Command) => {
+      const options = self.optsWithGlobals<GrantOptions>();
       const service = await openService(context.io, options);
-      const { status } = await service.call('POST /api/users/{email}/apps/{appCode}/roles', {
+      const window = { ...bound('startsAt', options.from), ...bound('endsAt', options.until) };
+      const { status, data } = await service.call('POST /api/users/{email}/apps/{appCode}/roles', {
         path: { email, appCode: app },
-        body: { role },
+        body: { role, ...window },
       });
       const changed = status === 201;
-      const text = changed ? `${email} now holds ${role} in ${app}.` : `${email} already held ${role} in ${app}.`;
-      await print(context, options, { email, app, role, changed }, text);
+      const { startsAt, endsAt } = data;
+      const times = `${startsAt === null ? '' : ` from ${startsAt}`}${endsAt === null ? '' : ` until ${endsAt}`}`;
+      const held = changed ? 'now holds' : 'already held';
+      const text = `${email} ${held} ${role} in ${app}${times}.`;
+      await print(context, options, { email, app, role, changed, startsAt, endsAt }, text);
     });
   withExamples(command, [
     'usher grant clara@example.com atelier accountant',
     'usher grant clara@example.com atelier accountant --reason vacation',
+    'usher grant clara@example.com atelier accountant --until 2026-12-04T18:00+01:00',
   ]);
+}
+
+interface GrantOptions extends ServiceOptions {
+  from?: string;
+  until?: string;
+}
+
+/** Absent leaves what is there, null clears it. */
+function bound(name: 'startsAt' | 'endsAt', given: string | undefined): Record<string, string | null> {
+  if (given === undefined) return {};
+  return { [name]: given === 'none' ? null : given };
 }
 
 /** `usher revoke EMAIL APP ROLE`: removes one role. */

@@ -44,6 +44,20 @@ test('users filters by application, text and state', async () => {
 test('grant and revoke change one role at a time, and audit shows who did it to whom', async () => {
   expect(await json('grant', 'clara@example.com', 'atelier', 'guest')).toMatchObject({ changed: true });
   expect(await json('grant', 'clara@example.com', 'atelier', 'guest')).toMatchObject({ changed: false });
+  // A year from now, in a zone of its own, without seconds.
+  const day = new Date(Date.now() + 365 * 86_400_000).toISOString().slice(0, 10);
+  const window = ['--from', `${day}T00:00+00:00`, '--until', `${day}T18:00+01:00`];
+  expect(await json('grant', 'clara@example.com', 'atelier', 'guest', ...window)).toMatchObject({
+    changed: false,
+    startsAt: `${day}T00:00:00.000Z`,
+    endsAt: `${day}T17:00:00.000Z`,
+  });
+  expect(
+    await json('grant', 'clara@example.com', 'atelier', 'guest', '--from', 'none', '--until', 'none'),
+  ).toMatchObject({
+    startsAt: null,
+    endsAt: null,
+  });
   expect(await codes('clara@example.com', 'atelier')).toEqual(['accountant', 'guest']);
   expect(await json('revoke', 'clara@example.com', 'atelier', 'guest')).toMatchObject({ changed: true });
   expect(await codes('clara@example.com', 'atelier')).toEqual(['accountant']);

@@ -210,8 +210,9 @@ function permissionRow({ type, ...permission }: ManifestPermission): PermissionR
   return { ...permission, tiered: type === 'tiered' };
 }
 
-function overrideRow({ accessLevel, granted: _, ...override }: Override): OverrideRow {
-  return { ...timed(override), level: toLevel(accessLevel) };
+function overrideRow(override: Override): OverrideRow {
+  const { email, resourceType, resourceId, permission, startsAt, endsAt } = timed(override);
+  return { email, resourceType, resourceId, permission, level: toLevel(override.accessLevel), startsAt, endsAt };
 }
 
 function timed<T extends Window>(record: T): Omit<T, keyof Window> & { startsAt: Date | null; endsAt: Date | null } {

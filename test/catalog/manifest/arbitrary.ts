@@ -1,6 +1,9 @@
 import fc from 'fast-check';
+import { byCodeUnit } from '../../../src/base/order.ts';
 import type { ExportedManifest } from '../../../src/catalog/manifest/export.ts';
 import { overrideKey } from '../../../src/catalog/manifest/state.ts';
+
+const asWritten = (a: unknown, b: unknown): number => byCodeUnit(JSON.stringify(a), JSON.stringify(b));
 
 /** Manifests that fit, by construction: few codes, so that any two of them overlap; texts of every kind. */
 
@@ -273,10 +276,10 @@ export function canonical(manifest: ExportedManifest): ExportedManifest {
     })),
     notificationTypes: by(({ code }) => code, manifest.notificationTypes),
     templates: by(({ type, key, locale }) => `${type}/${key ?? 'default'}/${locale}`, manifest.templates),
-    admins: manifest.admins.toSorted(),
+    admins: manifest.admins.toSorted(asWritten),
     assignments: by(({ email }) => email, manifest.assignments)
       .filter(({ roles }) => roles.length > 0)
-      .map(({ email, roles }) => ({ email, roles: roles.toSorted() })),
+      .map(({ email, roles }) => ({ email, roles: roles.toSorted(asWritten) })),
     overrides: by(overrideKey, manifest.overrides),
   };
 }
