@@ -6,6 +6,7 @@ export type AllowedSubject = { "email": string; "accessLevel": "allowed" | "view
 export type Application = { "id": number; "code": string; "name": string; "description": string | null; "supportedLanguages": (string)[]; "strictCodes": boolean; "tellEndings": boolean; "createdAt": string; "updatedAt": string };
 export type ApplicationAccess = { "code": string; "name": string; "level": "app_admin" | "member"; "roles": (string)[]; "roleWindows": ({ "code": string; "startsAt": string | null; "endsAt": string | null })[]; "permissions": ({ "code": string; "accessLevel": "allowed" | "view" | "edit"; "source": "role" | "override" | "superadmin" | "app_admin" })[]; "overrides": ({ "resourceType": string; "resourceId": string; "permission": string; "granted": boolean; "accessLevel": "allowed" | "view" | "edit" | null; "startsAt": string | null; "endsAt": string | null })[]; "moreOverrides": number; "lastLoginAt": string | null };
 export type ApplicationAdministrator = { "email": string; "createdAt": string; "startsAt": string | null; "endsAt": string | null };
+export type ApplicationAdministratorFields = { "email": string; "startsAt"?: string | null; "endsAt"?: string | null };
 export type ApplicationEvent = { "id": number; "event": "login" | "logout"; "actor": string; "at": string };
 export type ApplicationPreferences = { "applicationCode": string; "showHelp": boolean; "notificationsEnabled": boolean };
 export type AssignedRole = { "id": number; "code": string; "name": string | null; "description": string | null; "startsAt": string | null; "endsAt": string | null };
@@ -50,7 +51,6 @@ export type MyCheckQuestion = { "app": string; "permission": string; "resourceTy
 export type MyCheckResult = { "allowed": boolean; "accessLevel": "allowed" | "view" | "edit" | null; "source": "role" | "override" | "superadmin" | "app_admin" | "none" };
 export type MyEffectivePermission = { "code": string; "type": "binary" | "tiered"; "groupName": string | null; "global": boolean; "accessLevel": "allowed" | "view" | "edit" | null; "granted": boolean; "source": "role" | "override" | "superadmin" | "app_admin" | "none" };
 export type NewAdministrator = { "email": string };
-export type NewApplicationAdministrator = { "email": string; "startsAt"?: string | null; "endsAt"?: string | null };
 export type NotificationPreference = { "notificationTypeId": number; "code": string; "name": string; "description": string | null; "emailEnabled": boolean; "pushEnabled": boolean; "userCanDisable": boolean; "email": boolean; "push": boolean };
 export type NotificationProvider = { "configured": boolean; "providerId": string | null; "endpoint": string; "hasSigningKey": boolean; "serviceAccountConfigured": boolean };
 export type NotificationRecord = { "id": number; "email": string; "type": string; "status": string; "statusReason": string | null; "locale": string; "createdAt": string; "deliveries": ({ "channel": "email" | "push"; "status": string; "attempts": number; "error": string | null; "sentAt": string | null })[] };
@@ -243,7 +243,7 @@ export interface Api {
   'POST /api/profile/me/notifications/inbox/read-all': { path: {  }; query: {  }; body: { "appCode"?: string }; out: { "updated": number }; paged: false };
   'POST /api/profile/me/push/subscribe': { path: {  }; query: {  }; body: { "subscription": { "endpoint": string; "keys": { "p256dh": string; "auth": string } }; "deviceLabel": string }; out: PushSubscription; paged: false };
   'POST /api/profile/me/push/unsubscribe': { path: {  }; query: {  }; body: { "endpoint": string }; out: { "removed": boolean }; paged: false };
-  'POST /api/users/admins/apps/{appCode}': { path: { "appCode": string }; query: { "dryRun"?: boolean }; body: NewApplicationAdministrator; out: ApplicationAdministrator; paged: false };
+  'POST /api/users/admins/apps/{appCode}': { path: { "appCode": string }; query: { "dryRun"?: boolean }; body: ApplicationAdministratorFields; out: ApplicationAdministrator; paged: false };
   'POST /api/users/admins/super': { path: {  }; query: { "dryRun"?: boolean }; body: NewAdministrator; out: SuperAdmin; paged: false };
   'POST /api/users/import': { path: {  }; query: { "dryRun"?: boolean }; body: { "people": ({ "email": string; "firstName"?: string; "lastName"?: string; "displayName"?: string; "locale"?: string; "timezone"?: string; "brand"?: string; "roles"?: (string)[] })[] }; out: ImportResult; paged: false };
   'POST /api/users/{email}/apps/{appCode}/roles': { path: { "email": string; "appCode": string }; query: { "dryRun"?: boolean }; body: { "roleId"?: number; "role"?: string; "startsAt"?: string | null; "endsAt"?: string | null }; out: AssignedRole; paged: false };

@@ -16,7 +16,7 @@ const Superadmin = record('SuperAdmin', {
   createdAt: timestamp,
 });
 const NewAdministrator = record('NewAdministrator', { email });
-const NewAppAdmin = record('NewApplicationAdministrator', { email, ...wantedWindow });
+const NewAppAdmin = record('ApplicationAdministratorFields', { email, ...wantedWindow });
 
 const listAppAdmins = defineRoute({
   method: 'get',

@@ -3373,7 +3373,7 @@ export interface components {
             /** @description From when on the grant no longer counts; null: never. */
             endsAt: string | null;
         };
-        NewApplicationAdministrator: {
+        ApplicationAdministratorFields: {
             /** @description An e-mail address; case does not matter. */
             email: string;
             /** @description From when the grant counts. Absent: as it is; null: always. */
@@ -8169,7 +8169,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewApplicationAdministrator"];
+                "application/json": components["schemas"]["ApplicationAdministratorFields"];
             };
         };
         responses: {

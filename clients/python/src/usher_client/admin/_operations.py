@@ -2131,7 +2131,7 @@ class Operations:
         *,
         dry_run: Literal[True],
         app_code: str,
-        body: NewApplicationAdministrator,
+        body: ApplicationAdministratorFields,
         if_revision: str | None = None,
     ) -> Answer[AddAppAdminDryRun]: ...
 
@@ -2140,7 +2140,7 @@ class Operations:
         self,
         *,
         app_code: str,
-        body: NewApplicationAdministrator,
+        body: ApplicationAdministratorFields,
         if_revision: str | None = None,
         dry_run: Literal[False] | None = None,
     ) -> Answer[ApplicationAdministrator]: ...
@@ -2150,7 +2150,7 @@ class Operations:
         self,
         *,
         app_code: str,
-        body: NewApplicationAdministrator,
+        body: ApplicationAdministratorFields,
         dry_run: bool | None = None,
         if_revision: str | None = None,
     ) -> Answer[Any]:
@@ -5944,7 +5944,7 @@ class AsyncOperations:
         *,
         dry_run: Literal[True],
         app_code: str,
-        body: NewApplicationAdministrator,
+        body: ApplicationAdministratorFields,
         if_revision: str | None = None,
     ) -> Answer[AddAppAdminDryRun]: ...
 
@@ -5953,7 +5953,7 @@ class AsyncOperations:
         self,
         *,
         app_code: str,
-        body: NewApplicationAdministrator,
+        body: ApplicationAdministratorFields,
         if_revision: str | None = None,
         dry_run: Literal[False] | None = None,
     ) -> Answer[ApplicationAdministrator]: ...
@@ -5963,7 +5963,7 @@ class AsyncOperations:
         self,
         *,
         app_code: str,
-        body: NewApplicationAdministrator,
+        body: ApplicationAdministratorFields,
         dry_run: bool | None = None,
         if_revision: str | None = None,
     ) -> Answer[Any]:

@@ -405,7 +405,7 @@ class ApplicationAdministrator(TypedDict):
     endsAt: str | None
 
 
-class NewApplicationAdministrator(TypedDict):
+class ApplicationAdministratorFields(TypedDict):
     email: str
     startsAt: NotRequired[str | None]
     endsAt: NotRequired[str | None]
