@@ -150,8 +150,10 @@ export const code = Slug.meta({ description: SAME_CODE });
 export const AccessLevel = z.enum(['allowed', 'view', 'edit']);
 export type AccessLevel = z.output<typeof AccessLevel>;
 
+/** With or without seconds. */
+const FORMS = [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })];
 export const Moment = text(
-  (value) => z.iso.datetime({ offset: true }).safeParse(value).success,
+  (value) => FORMS.some((form) => form.safeParse(value).success),
   'is not a time in ISO 8601 with a zone, as 2026-12-04T18:00:00+01:00',
 )
   .overwrite((value) => (Number.isNaN(Date.parse(value)) ? value : new Date(value).toISOString()))

@@ -167,7 +167,13 @@ export const windowFields = {
 };
 
 const MOMENT_RULE = 'must be a time in ISO 8601 with a zone, as 2026-12-04T18:00:00+01:00';
-const moment = z.iso.datetime({ offset: true, error: MOMENT_RULE }).transform((text) => new Date(text));
+/** With or without seconds. */
+const FORMS = [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })];
+const moment = z
+  .string(MOMENT_RULE)
+  .refine((text) => FORMS.some((form) => form.safeParse(text).success), MOMENT_RULE)
+  .meta({ format: 'date-time' })
+  .transform((text) => new Date(text));
 
 /** `?endingWithinDays=`: only grants that end within that number of days. */
 export const endingWithinDays = z
