@@ -45,7 +45,7 @@ export interface UserQuery {
   permission: string | null;
   /** Whether only inactive people who still hold something are wanted. */
   orphan: boolean;
-  /** Those of whom a grant of that application ends within that number of days. */
+  /** Only people who have a grant in that application that ends within that number of days. */
   endingWithinDays: number | null;
 }
 

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { type Fact, type Lease, LeasedFact, type Timing } from './fact.ts';
 import { sizeOfMember, sizeOfOverrides, sizeOfPerson, sizeOfPolicy } from './fact-sizes.ts';
-import { gainsBound, UNTIMED } from './instants.ts';
+import { gainsBound, WITHOUT_END } from './instants.ts';
 import { compilePolicy, type Policy } from './policy.ts';
 import {
   type Level,
@@ -129,12 +129,12 @@ export class Facts {
   putPolicy(rows: PolicyRows, revision: Revision, sentAt: number): void {
     const held = this.#policies.get(rows.app);
     if (held === undefined || isOlder(held, revision, sentAt)) {
-      this.#policies.set(rows.app, this.#fact(compilePolicy(rows), revision, sentAt, UNTIMED, { live: true }));
+      this.#policies.set(rows.app, this.#fact(compilePolicy(rows), revision, sentAt, WITHOUT_END, { live: true }));
     }
   }
 
   /** Like `putPolicy`. An unchanged fact keeps its lease: another resource of the person ends no other decision. */
-  putPerson(person: PersonFacts, revision: Revision, sentAt: number, timing = UNTIMED): void {
+  putPerson(person: PersonFacts, revision: Revision, sentAt: number, timing = WITHOUT_END): void {
     const entry = this.#entry(person.email);
     const held = entry.person;
     if (held !== undefined) {
@@ -149,7 +149,7 @@ export class Facts {
   }
 
   /** Like `putPerson`. A changed member loses its overrides. */
-  putMember(member: MemberFacts, revision: Revision, sentAt: number, timing = UNTIMED): void {
+  putMember(member: MemberFacts, revision: Revision, sentAt: number, timing = WITHOUT_END): void {
     const { members } = this.#entry(member.email);
     const held = members.get(member.app);
     if (held !== undefined) {
@@ -172,7 +172,7 @@ export class Facts {
     { member }: Pick<MemberAnswer, 'member'>,
     revision: Revision,
     sentAt: number,
-    timing = UNTIMED,
+    timing = WITHOUT_END,
   ): void {
     const members = this.#people.get(overrides.email)?.members;
     const owner = members?.get(overrides.app);

@@ -5,7 +5,7 @@
 
 import type { Fact, Timing } from './fact.ts';
 
-export const UNTIMED: Timing = { statement: 0, ends: null };
+export const WITHOUT_END: Timing = { statement: 0, ends: null };
 
 /**
  * A fact that has not expired, or was read for the question that began at `askedAt`. `now` may be a while old; `instant` is read from

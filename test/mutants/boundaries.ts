@@ -59,7 +59,7 @@ export const BOUNDARIES: readonly Mutant[] = [
     'edge/edge',
   ),
   mutant(
-    'a replica says nothing of what has ended',
+    'a replica says nothing of grants that have ended',
     'persistence/facts/sql.ts',
     'const IS_TIMED: Boundary = {',
     'const IS_TIMED: Boundary = true ? UNTIL_NEXT : {',

@@ -171,7 +171,7 @@ export interface Window {
   endsAt: string | null;
 }
 
-/** Refuses a window that is turned round. What has ended is no fault: the same file is applied each night. */
+/** Refuses a window that is turned round. What has ended is left alone: the same file is applied each night. */
 export function refuseTurned({ startsAt, endsAt }: Window, context: z.RefinementCtx): void {
   if (startsAt === null || endsAt === null || startsAt < endsAt) return;
   context.addIssue({ code: 'custom', path: ['endsAt'], message: 'must be after startsAt' });

@@ -101,7 +101,7 @@ const UsersQuery = z
       .meta({ description: 'Only inactive users who still hold a role, an override or an administration.' }),
     endingWithinDays: endingWithinDays.meta({
       description:
-        'Only people of whom a role, an override or the administration of `appCode` ends within that number of days, 1 to 365.',
+        'Only people with a role, an override or the administration of `appCode` that ends within that number of days, 1 to 365.',
     }),
     sort: z.enum(['email', 'createdAt', 'lastLoginAt']).optional().meta({
       description: 'By address, or by date: the newest first, without a date last. Default: first mentioned first.',

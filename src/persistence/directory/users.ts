@@ -49,7 +49,7 @@ export interface UserFilter {
   allowedBy?: readonly number[];
   /** Only inactive people who still hold something in these applications; null: in any, or as a SuperAdmin. */
   orphansOf?: readonly number[] | null;
-  /** Only people of whom a grant in the one application of `apps` ends within that number of days. */
+  /** Only people with a grant in the one application of `apps` that ends within that number of days. */
   endingWithinDays?: number;
   emailPrefix?: string;
 }

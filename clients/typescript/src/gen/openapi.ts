@@ -8395,7 +8395,7 @@ export interface operations {
                 permission?: string;
                 /** @description Only inactive users who still hold a role, an override or an administration. */
                 orphan?: "true";
-                /** @description Only people of whom a role, an override or the administration of `appCode` ends within that number of days, 1 to 365. */
+                /** @description Only people with a role, an override or the administration of `appCode` that ends within that number of days, 1 to 365. */
                 endingWithinDays?: string;
                 /** @description By address, or by date: the newest first, without a date last. Default: first mentioned first. */
                 sort?: "email" | "createdAt" | "lastLoginAt";
