@@ -42,7 +42,14 @@ for (const kind of KINDS) {
       const made = await nora.post(path, { role: 'reader' });
       expect([made.status, made.headers.get('location')]).toEqual([201, `${path}/reader`]);
       expect(made.headers.get('usher-revision')).toMatch(/^\d+\.\d+$/);
-      expect(made.body.data).toEqual({ id: expect.any(Number), code: 'reader', name: null, description: 'Reads.' });
+      expect(made.body.data).toEqual({
+        id: expect.any(Number),
+        code: 'reader',
+        name: null,
+        description: 'Reads.',
+        startsAt: null,
+        endsAt: null,
+      });
       expect(await allowed('new+1@example.com', 'billing', 'invoice.read')).toBe(true);
       expect((await nora.post(path, { role: 'approver' })).status).toBe(201);
       expect(await codesOf('new+1@example.com')).toEqual(['approver', 'reader']);
@@ -188,7 +195,14 @@ for (const kind of KINDS) {
         permissions: [{ permission: 'invoice.read', granted: true, accessLevel: 'view' }],
       });
       expect(put.body.data.permissions).toEqual([
-        { permissionId: read, code: 'invoice.read', granted: true, accessLevel: 'view' },
+        {
+          permissionId: read,
+          code: 'invoice.read',
+          granted: true,
+          accessLevel: 'view',
+          startsAt: null,
+          endsAt: null,
+        },
       ]);
       const unknown = await nora.put(path, { permissions: [{ permission: 'invoice.reed', granted: false }] });
       expect(unknown.body.details).toEqual({

@@ -14,7 +14,7 @@ export function administratorCases(registry: StartedRegistry): void {
       const made = await who('nora').post(path, { email: ' New@example.com' });
       expect([made.status, made.body.data, made.headers.get('location')]).toEqual([
         201,
-        { email: 'new@example.com', createdAt: expect.stringMatching(/Z$/) },
+        { email: 'new@example.com', createdAt: expect.stringMatching(/Z$/), startsAt: null, endsAt: null },
         `${path}/new%40example.com`,
       ]);
       expect(await allowed('new@example.com', 'invoice.read')).toBe(true);

@@ -119,10 +119,11 @@ describe('dear reads at the routes', () => {
       } else if (method === 'get' && !route.unsafe) {
         if (dear !== false) {
           for (const name of dear) {
-            const value = { sort: 'email', orphan: 'true', permission: 'shop:orders.read' }[name] ?? 'ann';
+            const value =
+              { sort: 'email', orphan: 'true', permission: 'shop:orders.read', endingWithinDays: '7' }[name] ?? 'ann';
             const query =
               nameOf(route) === 'get /api/applications' && name === 'sort' ? '?sort=name' : `?${name}=${value}`;
-            const more = name === 'permission' ? '&appCode=shop' : '';
+            const more = name === 'permission' || name === 'endingWithinDays' ? '&appCode=shop' : '';
             if (!(await isRefused(route, query.replace('shop:', '') + more)))
               wrong.push(`${nameOf(route)}${query} is not bounded`);
           }
