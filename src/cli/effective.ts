@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
+import { applicationMeant, endOf } from './meant.ts';
 import { askEffective, type EffectiveItem, readResource } from './questions.ts';
-import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
+import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
 
 interface Options extends ServiceOptions {
   resource?: string;
@@ -21,7 +22,8 @@ export function defineEffective(program: Command, context: Context): void {
       const service = await openService(context.io, options);
       const subject = { email, app, ...readResource(options.resource) };
       const { items, revision } = await askEffective(service, subject);
-      await print(context, options, { ...subject, permissions: items, revision }, byGroup(items, app));
+      const text = items.length === 0 ? await noneOf(service, app) : byGroup(items);
+      await print(context, options, { ...subject, permissions: items, revision }, text);
     });
   withExamples(command, [
     'usher effective clara@example.com atelier',
@@ -29,8 +31,12 @@ export function defineEffective(program: Command, context: Context): void {
   ]);
 }
 
-function byGroup(items: readonly EffectiveItem[], app: string): string {
-  if (items.length === 0) return `${app} defines no permissions, or there is no such application.`;
+async function noneOf(service: Service, app: string): Promise<string> {
+  const meant = await applicationMeant(service, app);
+  return `${app} defines no permissions, or there is no such application${meant === null ? '.' : endOf(meant)}`;
+}
+
+function byGroup(items: readonly EffectiveItem[]): string {
   const width = Math.max(...items.map(({ code }) => code.length));
   const lines: string[] = [];
   let group: string | null | undefined;

@@ -38,7 +38,7 @@ export function defineExplain(program: Command, context: Context): void {
       const { explained, revision } = await explain(service, question);
       const what = questionInWords(permission, app, options.resource);
       const verdict = explained.allowed ? 'allowed' : 'denied';
-      const text = `${verdict}: ${email}, ${what}: ${reasonFor(question, explained)}`;
+      const text = `${verdict}: ${email}, ${what}: ${await reasonFor(service, question, explained)}`;
       const rules = ruleTable(explained, painter(context.io, context.io.stdout));
       const { behindInWords, recordBehind } = await import('./given.ts');
       const behind = await recordBehind(service, question, explained);

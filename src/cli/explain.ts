@@ -7,6 +7,7 @@ import { isPermissionCode, isSlug, normalizeEmail } from '../base/grammar.ts';
 import type { LevelName, SourceName } from '../base/level-names.ts';
 import type { CheckResult, Explanation, MyCheckResult } from '../gen/api.ts';
 import { CommandFailed } from './io.ts';
+import { endOf, meantBy } from './meant.ts';
 import { asksAboutItself, asksAsAdministrator, type Resource, reasonOf } from './questions.ts';
 import type { Answer, Service } from './service.ts';
 
@@ -62,8 +63,8 @@ export async function explain(
   return { explained, revision };
 }
 
-/** The reason of an answer that Explain has given. */
-export function reasonFor(question: Question, explained: Explanation): string {
+/** The reason of an answer that Explain has given. An unknown code is named with the nearest that the caller may see. */
+export async function reasonFor(service: Service, question: Question, explained: Explanation): Promise<string> {
   const { email, app, permission } = question;
   const { source, rule, rules, known } = explained;
   const undefinedHere = `${app} defines no permission ${permission}`;
@@ -74,8 +75,10 @@ export function reasonFor(question: Question, explained: Explanation): string {
   }
   const malformed = malformedPart(question);
   if (malformed !== null) return malformed;
-  if (!known.application) return `there is no application ${app}`;
-  if (!known.permission) return undefinedHere;
+  if (!known.application || !known.permission) {
+    const unknown = known.application ? undefinedHere : `there is no application ${app}`;
+    return `${unknown}${endOf(await meantBy(service, question, known))}`;
+  }
   const isStranger = !known.user && rules.every(({ roles = [] }) => roles.length === 0);
   return `no rule grants it${isStranger ? `: ${email} is unknown` : ''}`;
 }
@@ -97,7 +100,7 @@ async function whyNothing(service: Service, question: Question): Promise<string>
   try {
     const { explained } = await explain(service, question);
     // A policy changed between the two questions, so the explanation is of a different answer.
-    return explained.source === null ? reasonFor(question, explained) : 'no rule granted it';
+    return explained.source === null ? await reasonFor(service, question, explained) : 'no rule granted it';
   } catch (error) {
     if (!(error instanceof CommandFailed)) throw error;
     if (error.code === 'NOT_FOUND') return `there is no application ${question.app}`;

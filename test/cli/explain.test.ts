@@ -131,10 +131,15 @@ describe('the reason of a decision', () => {
     [
       'unknown permission',
       'ada@example.com studio project.acess',
-      'denied: studio defines no permission project.acess',
+      'denied: studio defines no permission project.acess; did you mean project.access?',
     ],
     ['nothing defined', 'ada@example.com hollow x', 'denied: hollow defines no permission x'],
     ['unknown application', 'ada@example.com nowhere x', 'denied: there is no application nowhere'],
+    [
+      'misspelled application',
+      'ada@example.com studo project.access',
+      'denied: there is no application studo; did you mean studio?',
+    ],
     ['reserved application code', 'ada@example.com inbox x', 'denied: there is no application inbox'],
     [
       'unknown resource type',
