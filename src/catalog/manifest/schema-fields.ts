@@ -155,6 +155,8 @@ const FORMS = [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, 
 export const Moment = text(
   (value) => FORMS.some((form) => form.safeParse(value).success),
   'is not a time in ISO 8601 with a zone, as 2026-12-04T18:00:00+01:00',
+  // Accepts every time that the rule accepts, and days that no month has.
+  { pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d+)?)?(?:Z|[+-]\\d{2}:\\d{2})$' },
 )
   .overwrite((value) => (Number.isNaN(Date.parse(value)) ? value : new Date(value).toISOString()))
   .meta({ examples: ['2026-12-04T18:00:00+01:00'] });

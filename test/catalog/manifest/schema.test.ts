@@ -111,6 +111,13 @@ describe('the JSON Schema of a manifest', () => {
       },
     ],
     [
+      'a time without a zone',
+      {
+        application: { code: 'a' },
+        assignments: [{ email: 'a@b.c', roles: [{ role: 'r', endsAt: '2027-01-01T00:00:00' }] }],
+      },
+    ],
+    [
       'a role that is listed twice',
       { application: { code: 'a' }, assignments: [{ email: 'a@b.c', roles: ['r', 'r'] }] },
     ],
