@@ -156,7 +156,7 @@ describe('people of an application', () => {
     await inView(
       'people?edit=dan@example.com',
       async (page) => {
-        const guest = page.getByLabel(/^guest/);
+        const guest = page.getByRole('checkbox', { name: /^guest/ });
         await guest.focus();
         await page.keyboard.press('Space');
         const body = JSON.stringify({ roles: ['designer', 'accountant', 'director'] });
@@ -165,7 +165,7 @@ describe('people of an application', () => {
         await button(page, 'Cancel').click();
         await page.getByText('has it now').waitFor();
         expect(await guest.isChecked()).toBe(true);
-        await page.getByLabel(/^director/).uncheck();
+        await page.getByRole('checkbox', { name: /^director/ }).uncheck();
         await review(page);
         await apply(page);
         const roles = codesOf(await dataOf('/api/users/dan@example.com/apps/atelier/roles'));

@@ -99,7 +99,7 @@ export const ABOUT_PEOPLE: readonly Use[] = [
     write: /^PUT \/api\/users\/[^/]+\/apps\/atelier\/resources\/project\/78\/permissions$/,
     act: async (hand) => {
       await hand.click(hand.page.getByRole('button', { name: /^Edit project.archive/ }));
-      await hand.page.getByRole('dialog').getByLabel('project.archive').selectOption('denied');
+      await hand.page.getByRole('dialog').getByLabel('project.archive', { exact: true }).selectOption('denied');
       await hand.answer('Review', 'Save');
     },
   },
@@ -184,7 +184,7 @@ export const ABOUT_PEOPLE: readonly Use[] = [
     write: /^PUT \/api\/users\/[^/]+\/apps\/atelier\/resources\/project\/78\/permissions$/,
     act: async (hand) => {
       await hand.click(hand.page.getByRole('button', { name: /^Edit many@example.com/ }));
-      await hand.page.getByRole('dialog').getByLabel('project.archive').selectOption('allowed');
+      await hand.page.getByRole('dialog').getByLabel('project.archive', { exact: true }).selectOption('allowed');
       await hand.answer('Review', 'Save');
     },
   },

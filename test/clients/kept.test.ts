@@ -159,6 +159,8 @@ describe('a question kept by the engine in this process', () => {
     may.close();
     expect(may).toThrow(expect.objectContaining({ reason: 'CLOSED' }));
     await expect(may.ready()).rejects.toBeInstanceOf(UnavailableError);
+    // What was being read ahead arrives.
+    await turn(500);
     const asked = await calls('Members');
     await turn(1500);
     expect(await calls('Members')).toBe(asked);

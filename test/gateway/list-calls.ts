@@ -28,6 +28,10 @@ const PAGE = 1000;
 /** Where thousands are looked at for a page; in the order of logins, each with all that they have. */
 const EXAMINED = 15_000;
 const LOGINS = 60_000;
+/** In the order of creation, each with the window of a role, which stands in the row alone. */
+const WITH_WINDOWS = 20_000;
+/** The records of one person with hundreds of overrides, each with its window. */
+const OF_ONE = 1500;
 /** Where everybody of `big` is counted: the indexes of four tables. */
 const COUNTED = 4000;
 
@@ -53,7 +57,8 @@ const RARE = [`q=${SOMEBODY}`, 'q=zzz'];
 const users = ['', 'sort=email', 'sort=createdAt', 'sort=lastLoginAt'].flatMap((order) =>
   [...PEOPLE, ...RARE, `appCode=${BIG}&role=role1`, `appCode=${BIG}&permission=${HELD}`].flatMap((filter) => {
     const query = `?${[filter, order].filter((part) => part !== '').join('&')}`;
-    const most = RARE.includes(filter) ? PAGE : order === 'sort=lastLoginAt' ? LOGINS : EXAMINED;
+    const usual = order === 'sort=lastLoginAt' ? LOGINS : filter.includes('role=') ? WITH_WINDOWS : EXAMINED;
+    const most = RARE.includes(filter) ? PAGE : usual;
     return [root('GET /api/users', query, most), administrator('GET /api/users', query, most)];
   }),
 );
@@ -115,19 +120,19 @@ const user = { type: 'user', id: SOMEBODY };
 const questions: readonly ListCall[] = [
   ask({ ...at('POST /api/check/subjects', '/api/check/subjects'), as: null }, { app: BIG, ...subjects }),
   ask(
-    { ...at('POST /api/check/resources', '/api/check/resources'), as: null },
+    { ...at('POST /api/check/resources', '/api/check/resources', OF_ONE), as: null },
     { app: BIG, email: SOMEBODY, ...resources },
   ),
-  ask(reader('POST /api/profile/me/check/resources'), { app: BIG, ...resources }),
+  ask(reader('POST /api/profile/me/check/resources', '', OF_ONE), { app: BIG, ...resources }),
   ask(administrator('POST /api/applications/:appCode/subjects', ''), subjects),
-  ask(administrator('POST /api/applications/:appCode/resources'), { email: SOMEBODY, ...resources }),
+  ask(administrator('POST /api/applications/:appCode/resources', '', OF_ONE), { email: SOMEBODY, ...resources }),
   ask(
     { ...root('POST /authzen/:appCode/access/v1/search/subject', ''), as: null },
     { subject: { type: 'user' }, action, resource: record },
   ),
   // What is held by override alone: of what a role gives, all records but some are reached.
   ask(
-    { ...root('POST /authzen/:appCode/access/v1/search/resource'), as: null },
+    { ...root('POST /authzen/:appCode/access/v1/search/resource', '', OF_ONE), as: null },
     { subject: user, action: { name: NOT_HELD }, resource: { type: 'document' } },
   ),
   ask({ ...root('POST /authzen/:appCode/access/v1/search/action'), as: null }, { subject: user, resource: record }),
@@ -144,8 +149,8 @@ export const CALLS: readonly ListCall[] = [
   ...questions,
   root('GET /api/users/:email'),
   root('GET /api/profile/:email'),
-  root('GET /api/users/:email/access'),
-  reader('GET /api/profile/me/access'),
+  root('GET /api/users/:email/access', '', OF_ONE),
+  reader('GET /api/profile/me/access', '', OF_ONE),
   root('GET /api/users/:email/export'),
   // With the body of every notification, and all of its deliveries.
   reader('GET /api/profile/me/export', '', EXAMINED),

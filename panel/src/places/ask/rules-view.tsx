@@ -139,11 +139,13 @@ function RolesText({ explained, given, base }: Cause) {
 }
 
 /** When what a rule rests on begins or ends. */
-function Window(window: Partial<GrantWindow>) {
+function Window(given: Partial<GrantWindow>) {
+  const window = windowOf(given);
+  if (window.startsAt === null && window.endsAt === null) return null;
   return (
     <>
       {' '}
-      <WindowBadge {...windowOf(window)} />
+      <WindowBadge {...window} />
     </>
   );
 }
