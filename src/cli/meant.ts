@@ -1,7 +1,6 @@
 /** "Did you mean", for the codes of a question that a check answers with no: nobody refuses them, so the command looks for itself. */
 
 import type { Explanation } from '../gen/api.ts';
-import type { Question } from './explain.ts';
 import { CommandFailed } from './io.ts';
 import { askEffective } from './questions.ts';
 import type { Service } from './service.ts';
@@ -9,7 +8,7 @@ import type { Service } from './service.ts';
 /** The code that was most likely meant by the one that is unknown, among those that the caller may see; null for none. */
 export async function meantBy(
   service: Service,
-  { email, app, permission }: Question,
+  { email, app, permission }: { readonly email: string; readonly app: string; readonly permission: string },
   known: Pick<Explanation['known'], 'application' | 'permission'>,
 ): Promise<string | null> {
   if (!known.application) return await applicationMeant(service, app);

@@ -111,9 +111,12 @@ describe('requests to a service', () => {
       permissions: [],
       revision: '7',
     });
-    expect(received.at(-1)).toMatchObject({ url: '/api/profile/me/check/effective', body: '{"app":"atelier"}' });
+    // Where nothing is defined it looks whether there is such an application.
+    const asked = () => received.findLast(({ url: at }) => at?.endsWith('/effective') === true);
+    expect(asked()).toMatchObject({ url: '/api/profile/me/check/effective', body: '{"app":"atelier"}' });
+    expect(received.at(-1)?.url).toBe('/api/applications/atelier');
     await usher(['effective', 'ben@example.com', 'atelier', '--token', token, '--url', url]);
-    expect(received.at(-1)?.url).toBe('/api/check/effective');
+    expect(asked()?.url).toBe('/api/check/effective');
   });
 
   test('an apply that is cut off reports an unknown outcome', async () => {
