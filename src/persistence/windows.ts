@@ -40,6 +40,10 @@ export const hasEndedSql = (alias: string): string => `(${alias}.ends_at <= ${ST
 export const isCountingSql = (alias: string, at = STATEMENT): string =>
   `((${alias}.starts_at is null or ${alias}.starts_at <= ${at}) and ${isHeldSql(alias, at)})`;
 
+/** When the grant of the row `alias` begins or ends next; null where it does neither any more. */
+export const nextOfSql = (alias: string, at = STATEMENT): string =>
+  `case when ${alias}.starts_at > ${at} then ${alias}.starts_at when ${alias}.ends_at > ${at} then ${alias}.ends_at end`;
+
 /**
  * The grants that are held, to come included: for lists and sets, and for what a write finds. Stands in place of the table behind
  * `from` or `join`, with an alias; the planner sees through it.

@@ -3,8 +3,8 @@
  * their plans at full size. The engine decides; these statements leave out only people who are certainly denied.
  */
 
+import { isCountingSql, nextOfSql } from '../windows.ts';
 import { NEWEST_REVISION } from './sql.ts';
-import { counts, nextOf } from './windows.ts';
 
 /**
  * For the rest of the transaction: one plan for all values, along the indexes and in their order. For an unknown limit the planner
@@ -59,7 +59,7 @@ export const SUBJECTS_SQL = `
       where person_id > $6::bigint order by person_id limit $7::int + ${SPARE}) s
     union all
     select * from (select person_id, -2::bigint from app_admin
-      where application_id = (select id from a) and person_id > $6::bigint and ${counts('app_admin', NOW)}
+      where application_id = (select id from a) and person_id > $6::bigint and ${isCountingSql('app_admin', NOW)}
       order by person_id limit $7::int + ${SPARE}) m
     union all
     select o.person_id, -10 - l.level
@@ -67,7 +67,7 @@ export const SUBJECTS_SQL = `
       cross join lateral (select person_id from resource_override
         where application_id = (select id from a) and permission_id = (select id from p where not global)
           and resource_type = $3::text and resource_id = $4::text and level = l.level and person_id > $6::bigint
-          and ${counts('resource_override', NOW)}
+          and ${isCountingSql('resource_override', NOW)}
         order by person_id limit $7::int + ${SPARE}) o
       where $3::text <> '' and l.level >= (select level from needed)
     union all
@@ -75,7 +75,7 @@ export const SUBJECTS_SQL = `
       from held h
       cross join lateral (select person_id from user_role
         where application_id = (select id from a) and role_id = h.role_id and person_id > $6::bigint
-          and ${counts('user_role', NOW)}
+          and ${isCountingSql('user_role', NOW)}
         order by person_id limit $7::int + ${SPARE}) u
       where h.level >= (select level from needed)),
   ids as materialized (
@@ -90,7 +90,7 @@ export const SUBJECTS_SQL = `
       left join lateral (select level from resource_override
         where person_id = c.person_id and application_id = (select id from a) and resource_type = $3::text
           and resource_id = $4::text and permission_id = (select id from p where not global) and $3::text <> ''
-          and ${counts('resource_override', NOW)} limit 1) o on true
+          and ${isCountingSql('resource_override', NOW)} limit 1) o on true
       where c.superadmin or c.admin or o.level is null or o.level >= (select level from needed)
       order by c.person_id limit $7::int)
   select ${NEWEST_REVISION}, ${nonces('$8')}, ${NAMED},
@@ -110,18 +110,18 @@ export const REACHED_BY_SQL = `
     coalesce((select active from n), true) as active,
     exists (select from superadmin where person_id = (select id from n)) as superadmin,
     exists (select from app_admin
-      where person_id = (select id from n) and application_id = (select id from a) and ${counts('app_admin', NOW)}) as admin,
+      where person_id = (select id from n) and application_id = (select id from a) and ${isCountingSql('app_admin', NOW)}) as admin,
     (select json_agg(u.role_id) from user_role u
       where u.person_id = (select id from n) and u.application_id = (select id from a)
-        and u.role_id in (select role_id from held) and ${counts('u', NOW)}) as roles,
+        and u.role_id in (select role_id from held) and ${isCountingSql('u', NOW)}) as roles,
     (select floor(extract(epoch from min(g.next)) * 1000)::bigint from (
-        select ${nextOf('m', NOW)} as next from app_admin m
+        select ${nextOfSql('m', NOW)} as next from app_admin m
           where m.person_id = (select id from n) and m.application_id = (select id from a)
         union all
-        select ${nextOf('u', NOW)} from user_role u
+        select ${nextOfSql('u', NOW)} from user_role u
           where u.person_id = (select id from n) and u.application_id = (select id from a)
         union all
-        select ${nextOf('o', NOW)} from resource_override o
+        select ${nextOfSql('o', NOW)} from resource_override o
           where o.person_id = (select id from n) and o.application_id = (select id from a)
             and (o.starts_at is not null or o.ends_at is not null)
             and o.resource_type = $3::text and o.permission_id = (select id from p)) g) as boundary,
@@ -136,5 +136,5 @@ export const REACHED_BY_SQL = `
 export const RESOURCES_SQL = `
   select resource_id as resource from resource_override
     where person_id = $1::bigint and application_id = $2::bigint and resource_type = $3::text and resource_id >= $6::text
-      and permission_id + 0 = $4::bigint and level = any($5::smallint[]) and ${counts('resource_override', NOW)}
+      and permission_id + 0 = $4::bigint and level = any($5::smallint[]) and ${isCountingSql('resource_override', NOW)}
     order by resource_id offset $7::int limit $8::int`;

@@ -6,7 +6,7 @@
  * joins, because for a batch of needs the planner might hash a whole table.
  */
 
-import { counts, leftUntil, nextOf } from './windows.ts';
+import { isCountingSql, nextOfSql } from '../windows.ts';
 
 /** The most log rows of one statement; it reads one more, to detect that there are more. */
 export const MAX_CHANGES = 1000;
@@ -44,7 +44,11 @@ interface Boundary {
   readonly inMs: (least: string) => string;
 }
 
-const UNTIL_NEXT: Boundary = { of: nextOf, inMs: leftUntil };
+/** How long until that instant, in ms, rounded down; null for none. */
+const leftUntil = (instant: string): string =>
+  `floor(extract(epoch from (${instant}) - statement_timestamp()) * 1000)::bigint`;
+
+const UNTIL_NEXT: Boundary = { of: nextOfSql, inMs: leftUntil };
 /** Of a replica: 0 where there is a beginning or an end at all, past or to come. Its own clock has no say in whether a grant counts. */
 const IS_TIMED: Boundary = {
   of: (row) => `case when ${row}.starts_at is not null or ${row}.ends_at is not null then 0 end`,
@@ -66,13 +70,13 @@ const answers = (needs: string, { of, inMs }: Boundary = UNTIL_NEXT): string => 
     left join lateral (select id, provider_active, blocked from person where email = n.email limit 1) p on true
     left join lateral (select id from application where code = n.app limit 1) a on true
     left join lateral (
-      select ${counts('g')} as counts, ${of('g')} as next
+      select ${isCountingSql('g')} as counts, ${of('g')} as next
         from app_admin g where g.person_id = p.id and g.application_id = a.id limit 1) m on true
     cross join lateral (
-      select json_agg(g.role_id) filter (where ${counts('g')}) as ids, min(${of('g')}) as next
+      select json_agg(g.role_id) filter (where ${isCountingSql('g')}) as ids, min(${of('g')}) as next
         from user_role g where g.person_id = p.id and g.application_id = a.id) r
     cross join lateral (
-      select json_agg(json_build_array(o.permission_id, o.level)) filter (where ${counts('o')}) as levels, min(${of('o')}) as next
+      select json_agg(json_build_array(o.permission_id, o.level)) filter (where ${isCountingSql('o')}) as levels, min(${of('o')}) as next
         from resource_override o where n.type <> '' and o.person_id = p.id and ${IS_OF_RESOURCE}) o) as answers`;
 
 const NEEDS =
@@ -111,7 +115,7 @@ export const GROUNDS_SQL = `
         (select level from role_permission
           where application_id = u.application_id and role_id = u.role_id and permission_id = (select id from d))))
        from user_role u
-      where u.person_id = (select id from p) and u.application_id = (select id from a) and ${counts('u')}) as roles`;
+      where u.person_id = (select id from p) and u.application_id = (select id from a) and ${isCountingSql('u')}) as roles`;
 
 const policy = (app: string): string => `
   (select id from application where code = ${app}) as "appId",
