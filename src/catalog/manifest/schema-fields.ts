@@ -17,6 +17,7 @@ import {
   PATTERNS,
   RULES,
 } from '../../base/grammar.ts';
+import { isMoment, MOMENT } from '../../base/moments.ts';
 import { describe } from './faults.ts';
 
 /** Lengths of text that no grammar bounds, in code points. */
@@ -150,11 +151,9 @@ export const code = Slug.meta({ description: SAME_CODE });
 export const AccessLevel = z.enum(['allowed', 'view', 'edit']);
 export type AccessLevel = z.output<typeof AccessLevel>;
 
-/** With or without seconds. */
-const FORMS = [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })];
 export const Moment = text(
-  (value) => FORMS.some((form) => form.safeParse(value).success),
-  'is not a time in ISO 8601 with a zone, as 2026-12-04T18:00:00+01:00',
+  isMoment,
+  `is not ${MOMENT}`,
   // Accepts every time that the rule accepts, and days that no month has.
   { pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d+)?)?(?:Z|[+-]\\d{2}:\\d{2})$' },
 )

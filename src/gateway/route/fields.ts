@@ -14,6 +14,7 @@ import {
   normalizeEmail,
   RULES,
 } from '../../base/grammar.ts';
+import { isMoment, MOMENT } from '../../base/moments.ts';
 import { timeZoneOf } from '../../base/time-zones.ts';
 
 const ID_RULE = 'must be the id of a record: a whole number from 1, without leading zeros';
@@ -166,12 +167,10 @@ export const windowFields = {
   endsAt: timestamp.nullable().meta({ description: 'From when on the grant no longer counts; null: never.' }),
 };
 
-const MOMENT_RULE = 'must be a time in ISO 8601 with a zone, as 2026-12-04T18:00:00+01:00';
-/** With or without seconds. */
-const FORMS = [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })];
+const MOMENT_RULE = `must be ${MOMENT}`;
 const moment = z
   .string(MOMENT_RULE)
-  .refine((text) => FORMS.some((form) => form.safeParse(text).success), MOMENT_RULE)
+  .refine(isMoment, MOMENT_RULE)
   .meta({ format: 'date-time' })
   .transform((text) => new Date(text));
 
