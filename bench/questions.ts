@@ -1,4 +1,5 @@
 /** The questions asked of the data set: made from the same seed, each with the answer that it must get. */
+import type { Question } from '../clients/typescript/src/types.ts';
 import type { BenchApplication, Dataset } from './dataset.ts';
 import { BULK_APP, WIDE_USERS } from './dataset.ts';
 import type { BenchQuestion, BenchSubject } from './oracle.ts';
@@ -99,4 +100,15 @@ function subjects(dataset: Dataset, app: BenchApplication, random: Random, users
     if (!o || !random.chance(0.5)) return { email, app: app.code, resourceType: '', resourceId: '' };
     return { email, app: app.code, resourceType: o.resourceType, resourceId: o.resourceId };
   });
+}
+
+/** As the TypeScript packages ask it. */
+export function toQuestion({ email, app, permission, resourceType, resourceId, asked }: BenchQuestion): Question {
+  return {
+    email,
+    app,
+    permission,
+    ...(resourceType === '' ? {} : { resource: { type: resourceType, id: resourceId } }),
+    ...(asked === 0 ? {} : { level: asked === 2 ? 'view' : 'edit' }),
+  };
 }

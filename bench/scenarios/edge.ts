@@ -9,7 +9,7 @@ import { Generator } from '../generator-client.ts';
 import type { Lab } from '../lab.ts';
 import type { BenchQuestion } from '../oracle.ts';
 import { CORES, cpuSeconds } from '../processes.ts';
-import { allQuestions, hotQuestions } from '../questions.ts';
+import { allQuestions, hotQuestions, toQuestion } from '../questions.ts';
 import { median, percentile, type Row, row } from '../report.ts';
 import { KEY, Service } from '../service.ts';
 import type { SliceResult } from '../slice.ts';
@@ -102,16 +102,6 @@ async function cold(lab: Lab, instance: Service, beside: Service): Promise<Row[]
     row(NAME, 'all cold at an edge', '/s', [away.perSecond]),
     row(NAME, 'p50 of it', 'ms', [away.p50]),
   ];
-}
-
-function toQuestion({ email, app, permission, resourceType, resourceId, asked }: BenchQuestion): Question {
-  return {
-    email,
-    app,
-    permission,
-    ...(resourceType === '' ? {} : { resource: { type: resourceType, id: resourceId } }),
-    ...(asked === 0 ? {} : { level: asked === 2 ? 'view' : 'edit' }),
-  };
 }
 
 async function local(lab: Lab, instance: Service): Promise<Row[]> {

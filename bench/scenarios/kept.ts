@@ -7,9 +7,8 @@ import { createLocalUsher, type LocalUsher } from '../../clients/typescript/src/
 import type { Question } from '../../clients/typescript/src/types.ts';
 import { makeDataset } from '../dataset.ts';
 import type { Lab } from '../lab.ts';
-import type { BenchQuestion } from '../oracle.ts';
 import { CORES } from '../processes.ts';
-import { allQuestions, hotQuestions } from '../questions.ts';
+import { allQuestions, hotQuestions, toQuestion } from '../questions.ts';
 import { median, percentile, type Row, row } from '../report.ts';
 import { KEY, Service } from '../service.ts';
 
@@ -52,16 +51,6 @@ export async function kept(lab: Lab): Promise<Row[]> {
     usher.close();
     await instance.stop();
   }
-}
-
-function toQuestion({ email, app, permission, resourceType, resourceId, asked }: BenchQuestion): Question {
-  return {
-    email,
-    app,
-    permission,
-    ...(resourceType === '' ? {} : { resource: { type: resourceType, id: resourceId } }),
-    ...(asked === 0 ? {} : { level: asked === 2 ? 'view' : 'edit' }),
-  };
 }
 
 async function agree(usher: LocalUsher, questions: readonly Question[], mays: readonly KeptQuestion[]): Promise<void> {
