@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { withExamples } from './help.ts';
-import { type Context, print } from './io.ts';
+import { type Context, formatOf, print } from './io.ts';
 import { applicationMeant, endOf } from './meant.ts';
 import { askEffective, type EffectiveItem, readResource } from './questions.ts';
 import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
@@ -22,7 +22,8 @@ export function defineEffective(program: Command, context: Context): void {
       const service = await openService(context.io, options);
       const subject = { email, app, ...readResource(options.resource) };
       const { items, revision } = await askEffective(service, subject);
-      const text = items.length === 0 ? await noneOf(service, app) : byGroup(items);
+      const isNothingToShow = items.length === 0 && formatOf(options) === 'table';
+      const text = isNothingToShow ? await noneOf(service, app) : byGroup(items);
       await print(context, options, { ...subject, permissions: items, revision }, text);
     });
   withExamples(command, [
