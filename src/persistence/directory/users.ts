@@ -5,7 +5,7 @@ import type { Row } from '../entities/schema.ts';
 import type { Members } from '../people/members.ts';
 import { findPeopleInOrder, type OrderedPage, type OrderedPeople } from '../people/person-order.ts';
 import { type FoundPeople, findPeople, type PeopleFilter } from '../people/person-search.ts';
-import { counting, held, heldSql, isCountingSql, type WindowJson, windowJsonSql } from '../windows.ts';
+import { counting, GRANT_TABLES, held, heldSql, isCountingSql, type WindowJson, windowJsonSql } from '../windows.ts';
 
 export type { PeopleOrder, PersonPlace } from '../people/person-order.ts';
 
@@ -56,8 +56,6 @@ export interface UserFilter {
 
 /** The tables that make a person a user "of" an application (docs/reference/administration.md#users): a role, an override, preferences or a login, an administrator. */
 const MEMBERSHIPS = ['user_role', 'resource_override', 'app_preference', 'app_admin'] as const;
-/** Those of them that give something: preferences and logins do not. */
-const HOLDINGS = ['user_role', 'resource_override', 'app_admin'] as const;
 
 /** The ids of the matching users, ascending; at most `limit`, after `after`. The page may be short. */
 export async function findUserIds(
@@ -84,12 +82,12 @@ function peopleOf(filter: UserFilter): PeopleFilter | null {
   if (activity.has(true) && activity.has(false)) return null;
   const groups: Members[] = [];
   // The smaller group first: it is the one that is read, member by member.
-  if (endingWithinDays !== undefined) groups.push({ tables: HOLDINGS, apps, endingWithinDays });
+  if (endingWithinDays !== undefined) groups.push({ tables: GRANT_TABLES, apps, endingWithinDays });
   if (roles !== undefined) groups.push({ tables: ['user_role'], apps, roles });
   if (allowedBy !== undefined)
     groups.push({ tables: ['user_role', 'app_admin'], apps, roles: allowedBy, superadmins: true, counting: true });
   if (groups.length === 0 && apps !== null) groups.push({ tables: MEMBERSHIPS, apps });
-  if (orphansOf !== undefined) groups.push({ tables: HOLDINGS, apps: orphansOf, superadmins: orphansOf === null });
+  if (orphansOf !== undefined) groups.push({ tables: GRANT_TABLES, apps: orphansOf, superadmins: orphansOf === null });
   const [members = null, ...also] = groups;
   const state = activity.has(true) ? true : activity.has(false) ? false : null;
   return { search, active: state, members, also, ...(emailPrefix === undefined ? {} : { emailPrefix }) };
