@@ -2,7 +2,18 @@
 
 import { type ServiceError, status } from '@grpc/grpc-js';
 import { UsherError as EngineError } from '../../../src/base/errors.ts';
+import { PROTO_FIELDS } from '../../../src/engine/question.ts';
+import { withCallerPath } from '../../../src/engine/unknown-codes.ts';
+import { pathsOf } from '../../../src/rpc/call.ts';
 import { kindOf, toUsherError, UnavailableError, UsherError, type Violation } from './errors.ts';
+
+/** As the service names the fields of a question. */
+const PATHS = pathsOf(PROTO_FIELDS);
+
+/** The error of a question, with the names of its fields. */
+export function refusalOf(error: unknown): UsherError {
+  return engineError(withCallerPath(error, PATHS));
+}
 
 export function engineError(error: unknown): UsherError {
   if (error instanceof UsherError) return error;

@@ -47,6 +47,12 @@ const TEND_MS = 1000;
 const SOON_MS = 10;
 /** The wall clock tells of a machine that slept; reading it makes an object, so it is not read for each of thousands of answers. */
 const WALL_MS = 1;
+/** What the engine decided, as callers get it; `level` is the one asked for. */
+export function decidedOf(decided: EngineDecision, level: Level, revision: string): Decision {
+  const allowed = isAllowed(decided, level);
+  return { allowed, level: levelOf(decided.level), source: sourceOf(decided.source), revision };
+}
+
 const NO_QUESTION: Question = { email: '', app: '', permission: '', resourceType: '', resourceId: '' };
 
 export class KeptQuestions {
@@ -73,10 +79,7 @@ export class KeptQuestions {
     return Object.assign(may, {
       decision: (): Decision | undefined => {
         const decision = this.#recall(one) ?? this.#decide(one);
-        if (decision === undefined) return undefined;
-        const { level, source } = decision;
-        const { revision } = this.#host.engine;
-        return { allowed: isAllowed(decision, one.level), level: levelOf(level), source: sourceOf(source), revision };
+        return decision === undefined ? undefined : decidedOf(decision, one.level, this.#host.engine.revision);
       },
       ready: async (options?: Pick<AskOptions, 'deadlineMs' | 'signal'>) => {
         if (one.isClosed) throw closedError();
@@ -165,7 +168,7 @@ export class KeptQuestions {
     });
   }
 
-  /** Reads what has ended, and notes what is due, so that whoever asks next is answered. */
+  /** Reads facts that have ended, and notes those that are due, so that the next call of each question has an answer. */
   #tend(): void {
     this.#rest();
     if (this.#open.size === 0) return;
@@ -177,7 +180,7 @@ export class KeptQuestions {
     try {
       return one.asked === null || this.#find(one) !== null;
     } catch {
-      // Codes that the application does not define: whoever asks is told.
+      // The application does not define its codes: the caller gets that error at the next call.
       return true;
     }
   }

@@ -6,12 +6,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Engine } from '../../../src/engine/engine.ts';
-import { isAllowed, PROTO_FIELDS, readQuestion } from '../../../src/engine/question.ts';
+import { PROTO_FIELDS, readQuestion } from '../../../src/engine/question.ts';
 import type { FactsSource } from '../../../src/engine/types.ts';
-import { withCallerPath } from '../../../src/engine/unknown-codes.ts';
 import { untilAborted } from '../../../src/engine/waiting.ts';
 import type { BulkCheckResponse, EffectiveResponse } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
-import { pathsOf } from '../../../src/rpc/call.ts';
 import { answersOf } from '../../../src/rpc/methods.ts';
 import { PROTO } from '../../../src/rpc/naming.ts';
 import { UpstreamLink } from '../../../src/upstream/link.ts';
@@ -20,9 +18,9 @@ import { type Connection, type ConnectionOptions, connectionTo } from './connect
 import { UnavailableError } from './errors.ts';
 import type { Faults, Members, Shape } from './faults.ts';
 import { type KeepOptions, type KeptQuestion, type NothingOf, readKeep } from './kept.ts';
-import { engineError } from './local-errors.ts';
-import { KeptQuestions } from './local-kept.ts';
-import { decisionOf, heldOf, levelOf, sourceOf } from './messages.ts';
+import { engineError, refusalOf } from './local-errors.ts';
+import { decidedOf, KeptQuestions } from './local-kept.ts';
+import { decisionOf, heldOf } from './messages.ts';
 import {
   type CheckFields,
   readBatch,
@@ -75,7 +73,10 @@ export interface LocalUsherOptions extends ConnectionOptions {
 
 /** `explain`, `subjects`, `resources` and `watch` ask the service. */
 export interface LocalUsher extends Usher {
-  /** Resolves once it follows the service. Rejects with UsherError after `deadlineMs`, 10,000 by default, or where that refuses this process. */
+  /**
+   * Resolves once it follows the service. Rejects with UsherError after `deadlineMs`, 10,000 by default, or where the service refuses
+   * this process.
+   */
   ready(options?: Pick<AskOptions, 'deadlineMs' | 'signal'>): Promise<void>;
   /**
    * The answer if the facts for it are here; undefined otherwise: then `check` asks for them. Throws UsherError, also when the last
@@ -101,8 +102,6 @@ const TOO_LATE = new UnavailableError('The service was not followed in time', {
   code: 'DEADLINE_EXCEEDED',
   reason: 'DEADLINE_EXCEEDED',
 });
-/** As the service names the fields of a question. */
-const PATHS = pathsOf(PROTO_FIELDS);
 /** Decisions that are kept for a megabyte of facts. With its key each takes some 900 bytes: about as much again. */
 const DECISIONS_A_MEGABYTE = 1250;
 /** Before a question is asked again whose facts could not be had. */
@@ -181,7 +180,7 @@ class LocalEngine implements LocalUsher {
       maxStalenessMs,
       offset: () => this.#offset,
       checkStaleness: () => this.#checkStaleness(),
-      errorOf: (error) => engineError(withCallerPath(error, PATHS)),
+      errorOf: refusalOf,
     });
     this.#ready = this.#start();
     // Whoever asks is told.
@@ -228,11 +227,10 @@ class LocalEngine implements LocalUsher {
       if (asked === null) return { allowed: false, level: null, source: null, revision };
       const decided = this.#engine.peek(asked);
       if (decided === null) return undefined;
-      const allowed = isAllowed(decided, fields.accessLevel);
-      return { allowed, level: levelOf(decided.level), source: sourceOf(decided.source), revision };
+      return decidedOf(decided, fields.accessLevel, revision);
     } catch (error) {
       requireWellFormed(fields);
-      throw engineError(withCallerPath(error, PATHS));
+      throw refusalOf(error);
     }
   }
 
@@ -390,7 +388,7 @@ function askedIn(fields: CheckFields) {
   try {
     return readQuestion(fields, PROTO_FIELDS);
   } catch (error) {
-    throw engineError(withCallerPath(error, PATHS));
+    throw refusalOf(error);
   }
 }
 
