@@ -72,7 +72,7 @@ function issuesOf({ path, wanted, held }: AskedWindow, now: Date, latest: Date):
   return [{ path: field('startsAt'), message: 'must be before endsAt' }];
 }
 
-/** The bounds in audit records; nothing where there are none. */
+/** A window in an audit record: empty for a grant without bounds. */
 export function windowWords({ startsAt, endsAt }: GrantWindow): { startsAt?: string | null; endsAt?: string | null } {
   if (startsAt === null && endsAt === null) return {};
   return { startsAt: startsAt?.toISOString() ?? null, endsAt: endsAt?.toISOString() ?? null };

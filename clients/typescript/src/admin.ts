@@ -34,7 +34,7 @@ export interface Answer<T> {
   readonly nextCursor: string | null;
   /** That a write made, or that a read reflects: for `minRevision` of a question. */
   readonly revision: string | null;
-  /** The state of what was read, for `if-match` of a write. */
+  /** The ETag of what was read: send it as `if-match` with a write. */
   readonly etag: string | null;
 }
 
@@ -58,7 +58,7 @@ type Rehearsal<O> = O extends { parameters: { query?: { dryRun?: boolean } } }
   ? Input<O> & { params: { query: { dryRun: true } } }
   : never;
 
-/** By overloads, not by the type of what is passed: members that an operation does not have are found. */
+/** Two overloads, so that the compiler refuses members that an operation does not have. */
 interface Call<M extends HttpMethod> {
   <P extends PathsWithMethod<paths, M>>(
     path: P,

@@ -1,6 +1,6 @@
 /**
  * What `work` makes of a signal that ends after a time, or with the caller's own. Unlike AbortSignal.timeout it keeps the process alive
- * meanwhile: whoever waits is told, and no program ends in silence in the middle of its wait.
+ * meanwhile: a program that waits gets the error, and does not end in silence.
  */
 export async function within<T>(
   ms: number,

@@ -14,8 +14,8 @@ export interface Watched {
 }
 
 /**
- * Whether the change log has a change of `watched` after `mark`, or a grant has begun or ended since; `unknown` for a revision that this history never made. A pruned
- * revision counts as changed.
+ * Whether the change log has a change of `watched` after `mark`, or a grant has begun or ended since; `unknown` for a revision that
+ * this history never made. A pruned revision counts as changed.
  */
 export async function changedSince(
   tx: Tx,

@@ -81,8 +81,8 @@ export function byBrand(brand: BrandFilter | null): RawBuilder<unknown> {
 
 /**
  * Queues the failed deliveries of notifications again, with their full number of attempts; returns the notification of each of
- * them. A notification is `queued` again if there were any; one that was withdrawn stays so. Locks their rows first, in one order, as every settlement does: a
- * delivery that another call has queued meanwhile is not queued twice.
+ * them. A notification is `queued` again if there were any; one that was withdrawn stays so. Locks their rows first, in one order,
+ * as every settlement does: a delivery that another call has queued meanwhile is not queued twice.
  */
 export async function requeueFailed(
   tx: Tx,

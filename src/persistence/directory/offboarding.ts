@@ -50,7 +50,10 @@ export async function administeredBy({ kysely }: Tx, email: string): Promise<str
   return rows.map(({ code }) => code);
 }
 
-/** Makes one person an administrator of another one's applications, for as long as that one was to be; returns the codes of those that are new to them. */
+/**
+ * Makes one person an administrator of another one's applications, for as long as that one was to be; returns the codes of those that
+ * are new to them.
+ */
 export async function handOverAdministration({ kysely }: Tx, from: number, to: number): Promise<string[]> {
   const { rows } = await sql<{ code: string }>`
     with given as (

@@ -66,7 +66,7 @@ def path_of(template: str, values: Mapping[str, object]) -> str:
 
 
 def query_of(values: Mapping[str, object]) -> str:
-    """Without what is None."""
+    """The query string of the values that are not None."""
     given = {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in values.items()

@@ -3,7 +3,7 @@
 interface RoleChanges {
   readonly add: readonly string[];
   readonly remove: readonly string[];
-  /** When roles end, by code, of what is added and of what is held; null: never. Absent: as it is. */
+  /** By code, when a role that is added or held is to end; null: never. A role that is absent keeps its end. */
   readonly ends?: Readonly<Record<string, string | null>>;
 }
 /** By application. Those without changes are left out. */

@@ -17,4 +17,4 @@ class Answer(Generic[_Data]):
     revision: str | None
     """That a write made, or that a read reflects: for `min_revision` of a question."""
     etag: str | None
-    """The state of what was read, for `if_match` of a write."""
+    """The ETag of what was read: pass it as `if_match` to a write."""
