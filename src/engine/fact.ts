@@ -49,25 +49,32 @@ export class LeasedFact<T> implements Fact<T>, Lease {
   // What each answer reads comes first, next to each other in memory.
   readonly lease: Lease;
   live = true;
-  due!: number;
+  due: number;
   value: T;
-  bound!: Bound | null;
-  expires!: number;
-  revision!: Revision;
-  readAt!: number;
-  statement!: number;
+  bound: Bound | null;
+  expires: number;
+  revision: Revision;
+  readAt: number;
+  statement: number;
 
   /** @param lease a separate lease for a large value, which a decision derived from it must not keep in memory */
   constructor(
     value: T,
-    read: Pick<Fact<T>, 'revision' | 'readAt'>,
+    { revision, readAt }: Pick<Fact<T>, 'revision' | 'readAt'>,
     expires: number,
-    timing: Timing,
+    { statement, ends }: Timing,
     lease: Lease | null,
   ) {
     this.value = value;
+    this.revision = revision;
+    this.readAt = readAt;
+    this.expires = expires;
+    this.statement = statement;
+    // As `renew` does, and not by calling it: a hot Check took a tenth more of the processor then.
+    const due = dueAt(readAt, expires);
+    this.bound = ends === null ? null : { ends, due };
+    this.due = ends === null ? due : NOT_KEPT;
     this.lease = lease ?? this;
-    this.renew(read, expires, timing);
   }
 
   renew(
